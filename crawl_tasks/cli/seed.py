@@ -47,7 +47,9 @@ AT_ONCE = 500
 )
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
-@click.option("--read-by", metavar="VERSION", help="Fetch again what this version of the site file read.")
+@click.option(
+    "--read-by", multiple=True, metavar="VERSION", help="Fetch again what this version of the site file read."
+)
 @click.option("--again", is_flag=True, help="Fetch posts and addresses that are known, too (don't filter).")
 @click.option("--whole", is_flag=True, help="Read threads from their first page to the last, as a full pass does.")
 @click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
@@ -57,9 +59,9 @@ AT_ONCE = 500
 )
 @click.pass_context
 def command(
-    ctx: click.Context, site: str, addresses: TextIO | None, *, boards: tuple[str, ...], posts: tuple[str, ...], urls:
-    tuple[str, ...], read_by: str | None, again: bool, whole: bool, pages: int | None, since: int | None, priority: int
-    | None,
+    ctx: click.Context, site: str, addresses: TextIO | None, *, boards: tuple[str, ...], posts: tuple[str, ...],
+    urls: tuple[str, ...], read_by: tuple[str, ...], again: bool, whole: bool, pages: int | None, since: int | None,
+    priority: int | None,
 ) -> None:  # fmt: skip
     """Ask for pages of SITE. ADDRESSES is a file with one address a line, # begins a comment, - is standard input.
 
@@ -89,8 +91,8 @@ def command(
             is_taken, verdict = seed_run.ask(kind, text)
             refused += not is_taken
             click.echo(f"{verdict}: {kind} {printable(text)}")
-    if read_by:
-        refused += _ask_again(seed_run, site, read_by)
+    for version in read_by:
+        refused += _ask_again(seed_run, site, version)
     if refused:
         click.echo(f"crawl-tasks: {refused} refused", err=True)
         ctx.exit(Exit.FAILURES)

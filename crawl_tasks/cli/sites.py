@@ -11,6 +11,7 @@ import click
 
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.ledger import require_ledger
+from crawl_tasks.cli.old_rules import read_before
 from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.cli.site_transfer import move
@@ -97,6 +98,8 @@ def publish_all(settings: Settings, cells: Cells, sites: Sequence[Site]) -> list
         published.append(site.name)
         if replaced:
             click.echo(f"{site.name}: in place of another file, which {replaced} published", err=True)
+        if old := read_before(settings, frontier, site.name):
+            click.echo(old.advice(), err=True)
         if moved:
             click.echo(f"{site.name}: {counted(moved, 'failed page')} with another address now, ready again")
     return published

@@ -42,7 +42,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | breaker (shut:G, readings:G, retry:G, gone_believed: circuit_breaker), decision:   |
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
-|                      |        | old_addresses: those of earlier versions of the file, as JSON, failed_in_a_row:    |
+|                      |        | old_addresses: those of earlier versions of the file, as JSON, old_rules: earlier  |
+|                      |        | versions with the same rules and with others, as JSON, failed_in_a_row:            |
 |                      |        | failures since a page, gone_boards: boards with gone_at, new_boards: news.lua,     |
 |                      |        | scan_gap: news.lua,                                                                |
 |                      |        | short: threads with few of their replies, as JSON: note_threads.lua,               |

@@ -150,6 +150,12 @@ class Sites:
         text = cast("bytes | None", self._client.hget(self._keys.site(site), "old_addresses"))
         return (text or b"").decode()
 
+    @explained("old_rules")
+    def old_rules(self, site: str) -> str:
+        """Return the versions with other rules as JSON, empty without a publication by this version of ours."""
+        text = cast("bytes | None", self._client.hget(self._keys.site(site), "old_rules"))
+        return (text or b"").decode()
+
     @explained("sites")
     def names(self) -> list[str]:
         """Return the names of the published sites, in order."""

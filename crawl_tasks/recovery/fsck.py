@@ -19,10 +19,11 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import FULL_REACH, Request, Stage
 from crawl_tasks.monitor.problems.kinds import Problem
-from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, UNREAD_REVISIONS
+from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, READ_BEFORE, UNREAD_REVISIONS
 from crawl_tasks.recovery.rebuild import CHUNK
+from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.sites.site_json import read_site
-from crawl_tasks.store.queries import KnownRequests, other_counts, remembered, unread_revisions
+from crawl_tasks.store.queries import KnownRequests, other_counts, read_before, readers, remembered, unread_revisions
 from crawl_tasks.store.upsert import Store
 
 SECOND_LOOK_S = 1.0
@@ -45,6 +46,17 @@ class Finding:
         """Return the subject, the text and the remedy as one line."""
         problem = self.problem
         return f"{problem.summary}: {'mended' if self.location.is_mended else problem.remedy}"
+
+
+def read_by_old_rules(frontier: Frontier, store: Store, site: str) -> Problem | None:
+    """Return the problem of threads that earlier versions of a site file read with other rules, None without any."""
+    other = OldRules.read(frontier.sites.old_rules(site)).other
+    count, threads = read_before(store, site, other) if other else (0, [])
+    if not count:
+        return None
+    still = [version for version in readers(store, site) if version in other]
+    command = " ".join(["crawl-tasks seed", site, *(f"--read-by {version}" for version in still)])
+    return READ_BEFORE.problem(site, count=count, threads=", ".join(threads), command=command)
 
 
 Identity = tuple[Stage, str, int, str]
@@ -82,6 +94,8 @@ class Check:
         if store is None or self._frontier.outbox.size() > 0:
             return
         for site in self._sites or self._frontier.sites.names():
+            if before := read_by_old_rules(self._frontier, store, site):
+                yield before
             if Inspector(self._frontier).count_requests(site).open:
                 continue
             for kind, count in ((UNREAD_REVISIONS, unread_revisions), (OTHER_COUNTS, other_counts)):

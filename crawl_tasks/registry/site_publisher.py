@@ -18,6 +18,7 @@ from crawl_tasks.model import Reach, Stage
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import Freshness, Schedule
 from crawl_tasks.sites.old_addresses import OldAddresses
+from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.sites.quiet_hours import minutes, offsets
 from crawl_tasks.sites.schema import TELLS_ALL, Board, BoardKind, Site
 from crawl_tasks.sites.site_json import dump_site, read_site
@@ -59,6 +60,8 @@ def publish_site(frontier: Frontier, site: Site, contact: str | None, publisher:
     old = OldAddresses.read(frontier.sites.old_addresses(name))
     old = old.after(before, site) if before else old
     terms["old_addresses"] = old.text()
+    rules = OldRules.read(frontier.sites.old_rules(name))
+    terms["old_rules"] = (rules.after(before, site) if before else rules).text()
     frontier.sites.publish(name, version, dump_site(site), terms, boards, publisher, signature)
     is_same = before is not None and before.version == version
     return 0 if is_same or not text else _readdress(frontier, site, old)

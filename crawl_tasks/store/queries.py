@@ -19,6 +19,7 @@ from crawl_tasks.store.upsert import Store
 
 _HOUR_S = 3600
 _KEYS_AT_ONCE = 500
+_NAMED = 3
 
 Query = TypeVar("Query", bound=Select[Any])  # Select is invariant: a bound must leave its columns open
 
@@ -141,6 +142,17 @@ def readers(store: Store, site: str) -> list[str]:
     with store.database.reading() as connection:
         found = connection.execute(union(by_posts, by_comments)).scalars()
         return sorted(version for version in found if version is not None)
+
+
+def read_before(store: Store, site: str, versions: Collection[str]) -> tuple[int, list[str]]:
+    """Return the number of threads of which versions of the site file read a page, and some of their addresses."""
+    read = [table.c.read_by.in_(versions) & (table.c.site == site) for table in (posts, comments)]
+    threads = union(select(posts.c.post_id).where(read[0]), select(comments.c.post_id).where(read[1])).subquery()
+    some = select(func.coalesce(posts.c.url, posts.c.post_id)).join(threads, threads.c.post_id == posts.c.post_id)
+    with store.database.reading() as connection:
+        number = int(connection.execute(select(func.count()).select_from(threads)).scalar_one())
+        first = connection.execute(some.where(posts.c.site == site).limit(_NAMED)).scalars() if number else ()
+        return number, list(first)
 
 
 def unread_revisions(store: Store, site: str) -> int:

@@ -9,6 +9,7 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.store.queries import readers
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
@@ -86,3 +87,41 @@ def test_pages_beyond_the_backlog_are_refused_and_asked_for_the_next_time(
 
     assert (codes[0], codes[-1]) == (Exit.FAILURES, Exit.USAGE)  # nothing is left that it read
     assert sorted(set(fetched)) == ["/comment/10/2", "/comment/10/3", "/post/10", "/post/11"]
+
+
+def test_a_mended_rule_says_how_many_threads_the_file_before_read_and_how_they_are_read_again(
+    crawl: SmallCrawl, command: Command, database: str, tmp_path: Path
+) -> None:
+    old = crawled(crawl, database)
+    sites = tmp_path / "sites"
+    sites.mkdir()
+    base = f'base: {crawl.forum.url}\nprivate_hosts: ["{crawl.forum.url.removeprefix("http://")}"]'
+    mended = MENDED.replace("base: http://127.0.0.1:1", base) + "boards: [1]\n"
+    (sites / "demo.yaml").write_text(mended, "utf-8")
+
+    again = f"crawl-tasks seed demo --read-by {old}"
+    told = [command("sites", "check").stderr, command("check", "--deep").stdout]
+    # Another pace reads no page otherwise.
+    (sites / "demo.yaml").write_text(mended.replace("window: 50", "window: 49"), "utf-8")
+    told += [command("sites", "check").stderr]
+    command(*again.split()[1:])
+    crawl.work()
+    with Store(database) as store:
+        crawl.store_into(store)
+
+    assert all("2 threads were read by the site file before, with other rules: http" in text for text in told)
+    assert all(f"{again} reads them again" in text for text in told)
+    assert "/post/10" in told[1]
+    assert "read by the site file before" not in command("sites", "check").stderr + command("check", "--deep").stdout
+
+
+def test_a_file_that_was_set_back_reads_as_it_did(crawl: SmallCrawl) -> None:
+    first = crawl.publish().version
+    second = crawl.publish(rules=MENDED).version
+    crawl.publish(rules=MENDED.replace("window: 50", "window: 49"))
+    assert OldRules.read(crawl.frontier.sites.old_rules("demo")) == OldRules((second,), (first,))
+
+    crawl.publish()
+
+    assert first not in OldRules.read(crawl.frontier.sites.old_rules("demo")).other
+    assert second in OldRules.read(crawl.frontier.sites.old_rules("demo")).other

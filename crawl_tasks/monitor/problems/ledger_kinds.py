@@ -74,5 +74,13 @@ OTHER_COUNTS = Kind(
     "site",
     one="1 thread has another number of comments than its list says, and nothing is open",
 )
-DISAGREEMENT_KINDS = (UNREAD_REVISIONS, OTHER_COUNTS)
+READ_BEFORE = Kind(
+    "CrawlReadBefore",
+    Severity.WARNING,
+    "{count} threads were read by the site file before, with other rules: {threads}",
+    "{command} reads them again",
+    "site",
+    one="1 thread was read by the site file before, with other rules: {threads}",
+)
+DISAGREEMENT_KINDS = (UNREAD_REVISIONS, OTHER_COUNTS, READ_BEFORE)
 """What list and thread say differently, once nothing is open."""
