@@ -66,6 +66,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:frozen         | hash   | the hash P:s:S of a site that moves to another cell, and file: its text in P:sites |
 | P:s:S:moved_boards   | zset   | board -> time of its next scan, ms, of a site that has moved: plan_boards.lua      |
 | P:s:S:moved_fulls    | zset   | the same of the boards' full passes                                                |
+| P:s:S:restored       | set    | SHA-1 of what a recovery has restored, until its end: restore_requests.lua         |
 | P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |

@@ -94,7 +94,8 @@ class Request(NamedTuple):
     whatever the guard says. With `is_hidden`, the list says that the post is deleted: a known post is not requested
     until the list no longer says so. With `is_ping`, a front page shows a board with this revision, which begins with
     the time of the last post: the board is due where that is news. With `is_stored`, the database has the page with
-    that revision, which counts for a guard of mode `database` alone. `wait_s` is the time between admission and fetch,
+    that revision, and with `is_stored_otherwise` with another one, or as a page that is gone. Both count for a guard of
+    mode `database` alone. `wait_s` is the time between admission and fetch,
     in seconds.
     """
 
@@ -114,6 +115,7 @@ class Request(NamedTuple):
     is_ping: bool = False
     wait_s: int = 0
     is_stored: bool = False
+    is_stored_otherwise: bool = False
 
     @property
     def meta(self) -> dict[str, object]:

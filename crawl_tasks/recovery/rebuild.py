@@ -24,11 +24,11 @@ from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.restore import Scan, scan_of
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Request, Stage
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
-from crawl_tasks.store.queries import KnownRequests, posting_hours, remembered
+from crawl_tasks.store.queries import KnownRequests, posting_hours, read_boards, remembered
 from crawl_tasks.store.upsert import Store
 
 CHUNK = 150
@@ -200,17 +200,19 @@ class Rebuild:
         pages = (page for page in remembered(self._store, site.name) if page.is_open or page.done_at_ms > flushed_ms)
         while chunk := list(islice(pages, CHUNK)):
             self._lock()
-            opened, seen = self._admin.restore.restore_requests(
-                site.name, ((page.request, page.is_open) for page in chunk)
-            )
+            opened, seen = self._admin.restore.restore_requests(site.name, map(_as_restored, chunk))
             ready, known = ready + opened, known + seen
             for page in chunk:
                 _note_scan(scans, page)
         past = self._past_of(site)
+        # A list page that was dropped, or gone, is done as well, but its board has not begun.
+        unread = {board.id for board in site.boards if board.kind == "list"} - read_boards(self._store, site.name)
         kept = [
             board
             for board, (scan, at) in scans.items()
-            if at and self._admin.restore.restore_board(site.name, board, scan, at, *_learned(past, board, at))
+            if at
+            and board not in unread
+            and self._admin.restore.restore_board(site.name, board, scan, at, *_learned(past, board, at))
         ]
         return Rebuilt(site.name, ready, known, len(kept))
 
@@ -234,6 +236,15 @@ def _learned(past: Mapping[str, Counter[int]], board: str, at_ms: int) -> tuple[
         by_hour[hour // 3600 % 24] += count
     # A board on which nothing was posted was watched as long as the others.
     return scan_of(ages)._replace(oldest_h=PAST_H), by_hour
+
+
+def _as_restored(page: KnownRequests) -> tuple[Request, bool]:
+    """Return a page as the ledger gets it back: whether it is open, hidden if it is gone."""
+    request = page.request
+    # No tail is restored, so that all comment pages of a thread that changes must be asked for, at any revision.
+    if request.stage is Stage.COMMENT and not page.is_open:
+        request = request._replace(revision="")
+    return request._replace(is_hidden=page.is_gone), page.is_open
 
 
 def _note_scan(scans: dict[str, tuple[int, int]], page: KnownRequests) -> None:

@@ -1,7 +1,8 @@
-"""Authors: a row for each author of a batch, written once for as long as the name stays the same.
+"""Authors: a row for each author of a batch. The database decides which name is newer.
 
-Nearly all authors of a batch are known from the batches before. A set in memory tells which, so that the table costs
-the store next to nothing. The database decides which name is newer.
+A name without an id never changes. Nearly all names of a batch are known from the batches before, and a set in memory
+tells which. The name of an id may change, and an observation that shows it again is written too: it is newer than one
+of another name that a second store worker writes later.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _FORGET_S: Final = 600.0
 AuthorRow = tuple[str, str, str | None, float]
 """A row of table `authors`."""
 
+_Rank = tuple[bool, float, str]
+_NEVER: Final[_Rank] = (False, 0.0, "")
+
 _Items = Sequence[Post] | Sequence[Comment]
 
 
@@ -36,7 +40,7 @@ def author_key(table: Table) -> ColumnElement[str]:
 
 
 class AuthorCache:
-    """The authors that one process has written, with their present names."""
+    """The authors that one process has written, each id with its newest name and the time of that."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -45,11 +49,11 @@ class AuthorCache:
     def clear(self) -> None:
         """Forget all: their rows may be gone."""
         self._guests: defaultdict[str, set[str | None]] = defaultdict(set)
-        self._names: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
+        self._names: defaultdict[str, dict[str, _Rank]] = defaultdict(dict)
         self._forgotten_at, self._count = self._clock(), 0
 
     def unknown(self, pages: Iterable[Items]) -> list[AuthorRow]:
-        """Return the rows of the authors of some pages that are not known by their present names.
+        """Return the rows of the authors of some pages that are not written as they are seen here.
 
         They have the order of the keys, in which all writers take them, and then that of the observations. Of posts
         that only lists showed none is taken: a list often leaves out the id that the post's page shows.
@@ -64,33 +68,50 @@ class AuthorCache:
 
     def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
         guests, members = self._guests[site], self._names[site]
-        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids. A time is looked
-        # up for new authors alone.
+        # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
         ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
         times = map(attrgetter("seen_at"), items)
         if ids.count(None) == len(ids):
             strangers = set(names) - guests
-            fresh = {(None, name): at for name, at in zip(names, times, strict=True) if name in strangers}
+            fresh = dict[tuple[str | None, str | None], float](
+                ((None, name), at) for name, at in zip(names, times, strict=True) if name in strangers
+            )
         else:
-            pairs = list(zip(ids, names, strict=True))
-            unknown = {
-                (one, name)
-                for one, name in set(pairs)
-                if (name not in guests if one is None else one not in members or members[one] != name)
-            }
-            fresh = {pair: at for pair, at in zip(pairs, times, strict=True) if pair in unknown}
-        yield from ((site, key, name, at) for (one, name), at in fresh.items() if (key := key_of(one, name)))
+            fresh = _newest(zip(ids, names, times, strict=True))
+        for (one, name), at in fresh.items():
+            is_known = name in guests if one is None else members.get(one, _NEVER) >= _rank_of(name, at)
+            if not is_known and (key := key_of(one, name)):
+                yield site, key, name, at
 
     def note(self, written: Sequence[AuthorRow]) -> None:
         """Take authors for known, once they are committed."""
         if self._count > _MOST_KNOWN or self._clock() - self._forgotten_at > _FORGET_S:
             self.clear()
         self._count += len(written)
-        for site, key, name, _ in written:
+        for site, key, name, at in written:
             if name is not None and key == f"{NAME_SIGN}{name}":
                 self._guests[site].add(name)
             else:
-                self._names[site][key] = name
+                self._names[site][key] = max(self._names[site].get(key, _NEVER), _rank_of(name, at))
+
+
+def _newest(
+    shown: Iterable[tuple[str | None, str | None, float]],
+) -> dict[tuple[str | None, str | None], float]:
+    """Return the newest name of each id, and all names without an id, with the times at which they were seen."""
+    ranks: dict[str | None, _Rank] = {}
+    fresh: dict[tuple[str | None, str | None], float] = {}
+    for one, name, at in shown:
+        if one is None:
+            fresh[None, name] = at
+        elif ranks.get(one, _NEVER) < (rank := _rank_of(name, at)):
+            ranks[one] = rank
+    return fresh | {(one, name or None): at for one, (_, at, name) in ranks.items()}
+
+
+def _rank_of(name: str | None, at: float) -> _Rank:
+    """Return the rank of an observation, as the database compares them."""
+    return bool(name), at, name or ""
 
 
 def key_of(author_id: str | None, name: str | None) -> str:

@@ -11,7 +11,20 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Select, Table, func, literal_column, or_, select, union
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    union,
+)  # fmt: skip
 
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage
 from crawl_tasks.store.tables import comments, forums, posts, requests, versions
@@ -41,13 +54,20 @@ class SiteCounts:
 class KnownRequests:
     """A page with the revision last admitted, or else last done. A page is open until that revision is done.
 
-    `wanted_at_ms` is the time of the admission, 0 for a page that beat or a person asked for.
+    A page whose last answer said that the post is gone `is_gone`. `wanted_at_ms` is the time of the admission, 0 for a
+    page that beat or a person asked for.
     """
 
     request: Request
     is_open: bool
     done_at_ms: int
     wanted_at_ms: int = 0
+    is_gone: bool = False
+
+    @property
+    def last_at_ms(self) -> int:
+        """Return the time of the last admission or fetch."""
+        return max(self.done_at_ms, self.wanted_at_ms)
 
 
 def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
@@ -68,9 +88,8 @@ def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
 
 def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
     """Stream the pages of a site that were admitted or done, in the order of their last admission."""
-    query = (
-        select(requests).where(requests.c.site == site).order_by(requests.c.wanted_at, requests.c.key, requests.c.page)
-    )
+    query = select(requests, _is_gone(requests).label("is_gone")).where(requests.c.site == site)
+    query = query.order_by(requests.c.wanted_at, requests.c.key, requests.c.page)
     for row in store.database.stream(query):
         reach = Reach(*json.loads(row.reach)[: len(Reach._fields)]) if row.reach else FULL_REACH
         # Pages that beat or a person asked for have no `wanted`.
@@ -79,31 +98,56 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
             site, Stage(row.stage), row.key, row.address, page=row.page, revision=revision, priority=row.priority,
             reach=reach,
         )  # fmt: skip
-        yield KnownRequests(request, revision != row.done, row.done_at or 0, row.wanted_at or 0)
+        done_at_ms, wanted_at_ms = row.done_at or 0, row.wanted_at or 0
+        # An earlier revision may have been asked for again since it was done.
+        is_open = revision != row.done or wanted_at_ms > done_at_ms
+        yield KnownRequests(request, is_open, done_at_ms, wanted_at_ms, is_gone=bool(row.is_gone))
+
+
+def read_boards(store: Store, site: str) -> set[str]:
+    """Return the boards of a site whose own lists were read."""
+    with store.database.reading() as connection:
+        return set(connection.scalars(select(forums.c.forum_id).where(forums.c.site == site)))
 
 
 def with_stored(store: Store, requested: Sequence[Request], stages: Collection[Stage]) -> tuple[Request, ...]:
-    """Return the requests of one site, those of the given stages marked that were admitted or done with their revision.
+    """Return the requests of one site, those of the given stages marked whose pages were admitted or done.
 
-    A request without a revision is marked if its page was admitted or done with any.
+    A request whose page was so with its revision, or with any where it has none, `is_stored`. One whose page was so
+    with another revision, or is gone, `is_stored_otherwise`.
     """
     found: dict[tuple[Stage, str, int], str] = {}
     with store.database.reading() as connection:
         for stage in stages:
             keys = sorted({request.key for request in requested if request.stage is stage})
             for query in _last_revisions(requested[0].site, stage, keys):
-                found.update(((stage, key, page), last) for key, page, last in connection.execute(query))
+                for key, page, last, is_gone in connection.execute(query):
+                    found[stage, key, page] = _OF_NO_LIST if is_gone else last
     revisions = [found.get((request.stage, request.key, request.page)) for request in requested]
-    return tuple(
-        request._replace(is_stored=True) if last is not None and request.revision in {"", last} else request
-        for request, last in zip(requested, revisions, strict=True)
-    )
+    return tuple(_marked(request, last) for request, last in zip(requested, revisions, strict=True))
+
+
+_OF_NO_LIST = "\0gone"
+"""In place of the revision of a page that is gone: no list shows it."""
+
+
+def _marked(request: Request, last: str | None) -> Request:
+    if last is None:
+        return request
+    is_known = last != _OF_NO_LIST and request.revision in {"", last}
+    return request._replace(is_stored=is_known, is_stored_otherwise=not is_known)
+
+
+def _is_gone(pages: Table) -> ColumnElement[bool]:
+    """Return the condition that a page is that of a post which is gone, of table `requests`."""
+    of_post = posts.c.site == pages.c.site, posts.c.post_id == pages.c.key, posts.c.state == "deleted"
+    return and_(pages.c.stage == Stage.POST.value, exists().where(*of_post))
 
 
 def _last_revisions(site: str, stage: Stage, keys: Sequence[str]) -> Iterator[Select[Any]]:
     # One stage a query: the primary key begins with site and stage, and without a stage all rows of a site are read.
     table = requests.c
-    query = select(table.key, table.page, func.coalesce(table.wanted, table.done))
+    query = select(table.key, table.page, func.coalesce(table.wanted, table.done), _is_gone(requests))
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         of_keys = table.key.in_(keys[start : start + _KEYS_AT_ONCE])
         yield query.where(table.site == site, table.stage == stage.value, of_keys)

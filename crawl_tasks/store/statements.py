@@ -19,6 +19,7 @@ from sqlalchemy import (
     Connection,
     Dialect,
     Table,
+    Tuple,
     bindparam,
     case,
     cast,
@@ -26,10 +27,12 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from crawl_tasks.model import Decision
 from crawl_tasks.store import tables
@@ -172,7 +175,8 @@ class Statements:
         table = tables.authors
         statement = self._insert(table)
         new = statement.excluded
-        is_later = (new.seen_at > table.c.seen_at) & (new.name != func.coalesce(table.c.name, literal_column("''")))
+        # Of two names of one moment one stands, whichever came first.
+        is_later = _rank_of(new) > _rank_of(table.c)
         return self._upsert(statement, table, {"name": new.name, "seen_at": new.seen_at}, is_later)
 
     @cached_property
@@ -218,6 +222,13 @@ class Statements:
 
     def _compile(self, statement: ClauseElement, names: tuple[str, ...] | None = None) -> str:
         return str(statement.compile(dialect=self._dialect, column_keys=names))
+
+
+def _rank_of(author: ReadOnlyColumnCollection[str, Any]) -> Tuple:
+    """Return the rank of an observation of an author, by which one with a name replaces all without."""
+    nothing: ColumnElement[str] = literal_column("''")
+    is_named = case((author.name.is_not(None), literal_column("1")), else_=literal_column("0"))
+    return tuple_(is_named, author.seen_at, func.coalesce(author.name, nothing))
 
 
 def _all_of(statement: Insert, table: Table) -> dict[str, ColumnElement[Any]]:

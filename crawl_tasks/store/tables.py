@@ -218,7 +218,7 @@ authors = Table(
     _site(),
     _key("author_id", "The forum's id of the author. Where no page shows one, `@` and the name."),
     _text("name", "The newest name of the author."),
-    _time("seen_at", "The observation that first showed this name."),
+    _time("seen_at", "The newest observation of an id. Of a name without an id, one of them."),
     Index("authors_by_name", "name"),
     sqlite_with_rowid=False,
     comment="The authors of the post pages and comments that were stored since schema 4.",

@@ -8,18 +8,22 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import Comment, Items, Stage, State
 from crawl_tasks.recovery.rebuild import Rebuilt
+from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.database_guard import DatabaseGuard
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
+from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.store_task import LOOK_EVERY_S, OutboxConsumer
-from tests.frontier.by_hand import lease, released
+from tests.frontier.by_hand import TERMS, lease, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 
@@ -177,3 +181,114 @@ def test_a_rebuild_does_not_begin_behind_a_clock_that_was_years_ahead(
 
     assert now_ms <= int(client.hget("test:s:demo", "fence") or 0) < now_ms + 60_000
     assert store.newest("demo") < now_ms / 1000 + 60
+
+
+# -- what the ledger knew beyond the last revision of each page -----------------------------------------------------
+
+
+def rebuild(crawl: SmallCrawl, client: redis.Redis, store: Store, site: Site) -> None:
+    """Empty Redis, and build the ledger anew."""
+    crawl.store_into(store)
+    client.flushall()
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None)
+
+
+def one_thread(crawl: SmallCrawl, revision: int, *comments: str) -> None:
+    """Write thread 10 with two comments a page, and the list that shows its revision."""
+    pages = [comments[at : at + 2] for at in range(0, len(comments), 2)] or [()]
+    for path in [path for path in crawl.forum.pages if path.startswith("/comment/")]:
+        del crawl.forum.pages[path]
+    for number in range(len(pages), 0, -1):
+        crawl.forum.thread(
+            "10", *(f"{one} words" for one in pages[number - 1]), more=f"<b class=pages>{len(pages)}</b>"
+        )
+        if number > 1:
+            crawl.forum.pages[f"/comment/10/{number}"] = crawl.forum.pages["/post/10"]
+    crawl.forum.board("1", 1, f"10 {revision}")
+
+
+@pytest.mark.parametrize("guard", ["exact", "rolling", "{post: database, comment: database}"])
+def test_a_thread_that_was_gone_is_asked_for_when_it_comes_back_after_a_loss(
+    guard: str, crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    guarded = DatabaseGuard(lambda: store)
+    crawl.pages = PageTask(
+        crawl.frontier, SiteRegistry(crawl.frontier, None), Fetcher(build_client("requests")), mark_stored=guarded.mark
+    )
+    site = crawl.publish(f"boards: [1]\nguard: {guard}\n".replace("guard: {", "guard: {list: 'off', "))
+    one_thread(crawl, 0)
+    crawl.scan()
+    crawl.store_into(store)
+    del crawl.forum.pages["/post/10"]
+    crawl.forum.board("1", 1, "10 1")
+    assert "/post/10" in crawl.scan()
+    rebuild(crawl, client, store, site)
+    one_thread(crawl, 1)
+
+    asked = [path for _ in range(3) for path in crawl.scan()]
+
+    assert 1 <= asked.count("/post/10") <= 2
+
+
+@pytest.mark.parametrize("count", [6, 10])
+def test_a_thread_that_shrank_before_a_loss_and_grows_after_it_loses_no_reply(
+    count: int, crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = crawl.publish()
+    one_thread(crawl, 10, *(f"c{n}" for n in range(10)))
+    crawl.scan()
+    one_thread(crawl, 3, "c0", "c1", "c2")
+    crawl.scan()
+    rebuild(crawl, client, store, site)
+    crawl.work()
+    # The count of the last page may be the one that its comment pages had before.
+    one_thread(crawl, count, "c0", "c1", "c2", *(f"n{n}" for n in range(count - 3)))
+
+    asked = crawl.scan()
+
+    assert {f"/comment/10/{page}" for page in range(2, count // 2 + 1)} <= set(asked)
+
+
+def test_a_page_that_is_open_again_with_an_earlier_revision_is_fetched_after_a_loss(
+    crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = crawl.publish("boards: [1]\n", RULES.replace("window: 50", "window: 1, max_attempts: 9"))
+    one_thread(crawl, 5)
+    crawl.scan()
+    crawl.store_into(store)
+    crawl.forum.statuses["/post/10"] = 500
+    for count in (6, 5):
+        crawl.forum.board("1", 1, f"10 {count}")
+        crawl.scan()
+    crawl.forum.statuses.clear()
+    client.delete("test:s:demo:delayed")
+
+    rebuild(crawl, client, store, site)
+
+    assert "/post/10" in crawl.work()
+
+
+@pytest.mark.parametrize("end", ["is dropped", "is gone"])
+def test_a_board_whose_list_was_never_read_is_a_new_one_after_a_loss(
+    end: str, crawl: SmallCrawl, client: redis.Redis, store: Store
+) -> None:
+    site = crawl.publish()
+    if end == "is gone":
+        crawl.scan()
+    else:
+        crawl.frontier.produce()
+        assert crawl.frontier.sites.flush_queue("demo") == 1
+
+    rebuild(crawl, client, store, site)
+
+    assert client.smembers("test:s:demo:unscanned") == {b"1"}
+
+
+@pytest.mark.parametrize("guard", ["eee", "ooo", "edd"])
+def test_a_chunk_that_is_restored_twice_makes_its_pages_ready_once(guard: str, frontier: Frontier) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"guard": guard}, [])
+    pages = [(one, True) for one in posts(3)]
+
+    restored = [Admin(frontier).restore.restore_requests("demo", pages) for _ in range(2)]
+
+    assert restored == [(3, 0), (0, 0)]

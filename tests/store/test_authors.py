@@ -39,6 +39,28 @@ def test_of_two_names_in_one_batch_the_later_one_stands(store: Store) -> None:
     assert authors_of(store) == {"12": "anna"}
 
 
+def test_a_name_that_was_seen_again_before_another_one_is_the_newest(store: Store) -> None:
+    for at, name in ((10.0, "ann"), (12.0, "ann"), (11.0, "anna")):
+        store.write([page(Comment("1", "7", at, author=name, author_id="12"))])
+
+    assert authors_of(store) == {"12": "ann"}
+
+
+def test_of_two_store_workers_the_newest_name_comes_through_whoever_wrote_it_before(store: Store) -> None:
+    with Store(str(store.database.engine.url.render_as_string(hide_password=False))) as second:
+        for at, name, worker in ((1.0, "ann", store), (2.0, "anna", second), (3.0, "ann", store)):
+            worker.write([page(Comment("1", str(at), at, author=name, author_id="12"))])
+
+        assert authors_of(store) == {"12": "ann"}
+
+
+def test_an_observation_without_a_name_takes_none_away(store: Store) -> None:
+    for at, name in ((1.0, "ann"), (2.0, None)):
+        store.write([page(Comment("1", "7", at, author=name, author_id="12"))])
+
+    assert authors_of(store) == {"12": "ann"}
+
+
 def test_a_name_that_looks_like_an_id_is_another_author(store: Store) -> None:
     store.write([page(Comment("1", "7", 1.0, author="ann", author_id="12"), Comment("1", "8", 1.0, author="12"))])
 

@@ -90,13 +90,14 @@ class Restore:
     def restore_requests(self, site: str, pages: Iterable[tuple[Request, bool]], newest_ms: int = 0) -> tuple[int, int]:
         """Fill a wiped ledger with pages, each open or done, and return the numbers of ready and of known ones.
 
-        New tokens are above `newest_ms`, the newest observation of the site in the database.
+        A page that is done and `is_hidden` is gone. New tokens are above `newest_ms`, the newest observation of the
+        site in the database.
 
         Raises:
             ConfigError: no such site is published.
         """
-        # "!" makes an open page ready. "." only tells the guard of a page that was done.
-        lines = (line_of(request, "!" if is_open else ".") for request, is_open in pages)
+        # "!" makes an open page ready. "." only tells the guard of a page that was done, and ":" that it is gone.
+        lines = (line_of(page, "!" if is_open else ":" if page.is_hidden else ".") for page, is_open in pages)
         _, ready, known = of_published(site, self._scripts.call(Verb.RESTORE_REQUESTS, site, newest_ms, *lines))
         return ready, known
 

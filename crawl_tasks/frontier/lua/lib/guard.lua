@@ -194,12 +194,13 @@ local function guard_of(site, stage, now, is_full)
   if guard then return guard end
   local suffix = site.flushes and '#' .. site.flushes or ''  -- a flush begins other tables
   guard = {mode = is_full and 'r' or stage_letter(site.guard, stage)}
-  if guard.mode == 'd' then guard.mode = 'o' end  -- the worker asked the database, and marked the stored requests with "*"
+  -- The worker asked the database, which keeps of each page one revision, of whatever list. What it cannot know, which list
+  -- showed another one and which page is gone, a rolling table remembers of these pages alone.
   if is_full then
     guard.t, guard.older = rolling_tables(site, name .. suffix, site.full > 0 and site.full or site.rolling, now)
   elseif guard.mode == 'r' and site.length > 0 then
     guard.t, guard.older = tables_by_length(site, stage .. suffix)
-  elseif guard.mode == 'r' then
+  elseif guard.mode == 'r' or guard.mode == 'd' then
     guard.t, guard.older = rolling_tables(site, stage .. suffix, site.rolling, now)
   elseif guard.mode == 'e' then
     guard.t = guard_table(site, stage .. suffix)
@@ -236,6 +237,13 @@ end
 -- Look up the mark that one board gave an address which another board listed first.
 local function look_up_source(t, older, high, low, source)
   return look_up(t, older, (high + source * 2654435761) % 4294967296, low)
+end
+
+-- Write the mark that one board gave. It is looked up here, as the bucket may be the one that was just written.
+local function write_own(t, older, high, low, mark)
+  if mark % SOURCES == 0 then return end
+  local _, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
+  write_mark(t, mark, tag, key, text, at)
 end
 
 -- Write the mark of a board that has one beside that of the address, unless it has a revision already: the mark's own, or another.
@@ -301,13 +309,13 @@ end
 -- exact or rolling guard met it for the first time. A request is made for a new address, or for another revision than that of the
 -- last request. A page that was gone is 'again' and no news.
 -- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that the
--- database, where it is the guard, has the page with that revision.
+-- database, where it is the guard, has the page with that revision, and "/" that it has it otherwise.
 -- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a board
 -- that keeps showing an old count would have the thread fetched at every scan of both.
 function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
-  if guard.mode == 'o' then return flag ~= '*', true end
+  if guard.mode == 'o' then return true, true end
   local high, low, mark = numbers_of(word)
   local t, older = guard.t, guard.older
   if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
@@ -315,7 +323,9 @@ function guard_admits(site, stage, word, now, flag)
   local known, tag, key, text, at = look_up(t, older, high, low)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
   if not known then
+    if guard.mode == 'd' and flag ~= '/' then return flag ~= '*', true, flag ~= '*' end
     write_mark(t, mark, tag, key, text)
+    if guard.mode == 'd' then write_own(t, older, high, low, mark) end
     local is_new = not was_seen_before(site, stage, word)
     return is_full or is_new, true, is_new
   end
@@ -327,19 +337,17 @@ function guard_admits(site, stage, word, now, flag)
   end
   if revision == 0 or revision == last then
     -- What this list says and another one said before is its own last word all the same.
-    if revision > 0 and listed_by > 0 and source ~= listed_by then keep_own_word(t, older, high, low, mark, revision) end
+    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'd') then keep_own_word(t, older, high, low, mark, revision) end
     return site.hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
   end
-  local is_other = source ~= 0 and listed_by ~= 0 and source ~= listed_by
+  -- Of a page that it has otherwise, the database does not know which board listed it first.
+  local is_other = source ~= 0 and listed_by ~= 0 and (source ~= listed_by or guard.mode == 'd')
   if is_other then
     local own = look_up_source(t, older, high, low, source)
     if own and revision_of(own) == revision then return false, true end
   end
   write_mark(t, revision * SOURCES + (listed_by == 0 and source or listed_by), tag, key, text, at)
-  if is_other then  -- looked up again, as the bucket may be the one that was just written
-    local _, own_tag, own_key, own_text, own_at = look_up_source(t, older, high, low, source)
-    write_mark(t, mark, own_tag, own_key, own_text, own_at)
-  end
+  if is_other then write_own(t, older, high, low, mark) end
   return flag ~= '-', true
 end
 
@@ -359,7 +367,7 @@ end
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
 function guard_holds(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' then return true end
+  if guard.mode == 'o' or guard.mode == 'd' then return true end
   local high, low, mark = numbers_of(word)
   if guard.mode == 'b' then
     return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.capacity) + 1)

@@ -13,6 +13,7 @@
 --   "~" as part of a full pass
 --   "=" an echo, only if its thread was named before
 --   "-" its list calls the page deleted
+--   "*" and "/" as the database knows the page, see guard_admits()
 --   "+" whatever the guard says
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).

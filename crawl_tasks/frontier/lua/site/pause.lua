@@ -15,6 +15,7 @@ local now = now_ms()
 if ARGV[2] ~= '' then decisions.decide(site.name, 'gate', ARGV[2], ARGV[3], ARGV[4]) end
 decisions.apply_gate(site.name)
 redis.call('HDEL', site.key, 'paused_before')  -- set by a recovery, which ends here
+redis.call('UNLINK', site.key .. ':restored')
 site = load_site(ARGV[1])
 -- Boards that the pause put off are due at once: next_try() of produce.lua may lie far ahead.
 if not site.paused and not site.draining then
