@@ -46,13 +46,16 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
     frontier = cells.of(name)
     if not yes:
         click.confirm(f"Remove {name}{' and all that is stored of it' if data else ''}?", abort=True)
+    admin = Admin(frontier)
     with database_of(settings, frontier, name) if data else nullcontext() as store:
-        frontier.sites.remove(name, operator(why))
-        Admin(frontier).restore.wipe(name)
+        # Ended anywhere, the site is not fetched, and the same command finishes the rest.
+        token = frontier.sites.remove(name, operator(why), erases=data)
+        admin.restore.wipe(name, token)
         if store is not None:
             later = f"crawl-tasks sites remove {name} --data"
             store_waiting(frontier, store, f"{name} is removed, but its last pages are not stored; later: {later}")
-            store.erase(name)
+            store.erase(name, max(one.at_ms for one in admin.decisions.of([name]) if one.is_removal))
+            admin.restore.end_removal(name, token)
     store_decisions(settings, [frontier])
     click.echo(f"{name} is removed{', with all that was stored of it' if data else '; what is stored of it stays'}")
 
@@ -108,9 +111,9 @@ def store_waiting(frontier: Frontier, store: Store | None, failure: str) -> None
     Raises:
         StoreError: the pages are not stored in time. The message is that of the failure.
     """
-    newest, deadline = frontier.outbox.newest(), time.monotonic() + OUTBOX_WAIT_S
+    waiting, deadline = frontier.outbox.span(), time.monotonic() + OUTBOX_WAIT_S
     consumer = OutboxConsumer(frontier, lambda: store, batch=500, worth=1) if store is not None else None
-    while frontier.outbox.has_until(newest):
+    while frontier.outbox.has_within(waiting):
         if consumer is not None:
             consumer.run()
         if time.monotonic() > deadline:

@@ -50,15 +50,16 @@ class Outbox:
         return AckResult(cast("int", untaken), tuple(site.decode() for site in cast("list[bytes]", ended)))
 
     @explained("outbox")
-    def newest(self) -> bytes:
-        """Return the id of the newest waiting page, or b"" without one."""
-        found = cast("list[tuple[bytes, object]]", self._client.xrevrange(self._keys.outbox, count=1))
-        return found[0][0] if found else b""
+    def span(self) -> tuple[str, str] | None:
+        """Return the ids of the oldest and of the newest waiting page, None without one."""
+        first = cast("list[tuple[bytes, object]]", self._client.xrange(self._keys.outbox, count=1))
+        last = cast("list[tuple[bytes, object]]", self._client.xrevrange(self._keys.outbox, count=1))
+        return (first[0][0].decode(), last[0][0].decode()) if first and last else None
 
     @explained("outbox")
-    def has_until(self, page_id: bytes) -> bool:
-        """Return whether a page waits that is not newer than a page."""
-        return bool(page_id and self._client.xrange(self._keys.outbox, max=page_id.decode(), count=1))
+    def has_within(self, span: tuple[str, str] | None) -> bool:
+        """Return whether a page of a span waits. Where Redis' clock was set back, later pages are before it."""
+        return span is not None and bool(self._client.xrange(self._keys.outbox, *span, count=1))
 
     @explained("outbox")
     def size(self) -> int:

@@ -10,9 +10,11 @@ from typing import cast
 import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
+from crawl_tasks.frontier.board_names import rest_of_boards, scan_boards
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
-from crawl_tasks.frontier.scripts import Command, Scripts, Verb, explained
+from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.frontier.wiping import wipe
 from crawl_tasks.model import NOBODY, Operator
 
 _DROPPED_AT_ONCE = 70
@@ -26,30 +28,18 @@ _TRIES = 5
 MOST_SHORT = 100
 """Threads of a site with few of their replies that are remembered."""
 
-_MOVED = 3  # publish.lua
+_MOVED, _BEING_REMOVED, _BEING_ERASED, _BEING_WIPED = 3, 4, 5, 6  # publish.lua
+_ON_ITS_WAY = -2  # remove_site.lua
+
+_REFUSALS = {
+    _MOVED: "has moved to another cell, or is on its way; give this process the CRAWL_REDIS_URL of the others, or"
+    " finish the move: crawl-tasks sites move",
+    _BEING_ERASED: "is being removed with all that is stored of it; wait for its end, or finish it: crawl-tasks sites"
+    " remove --data",
+    _BEING_WIPED: "is being wiped by a recovery; wait for its end, or finish it: crawl-tasks recover",
+}
 
 _NO_TERMS = ("", 0, 0, 0, "", 0)
-
-
-def known_boards(scripts: Scripts, keys: Keys, site: str) -> set[str]:
-    """Return the boards that the ledger knows."""
-    [reply] = scripts.read_all("boards", [_scan_boards(keys.site(site), b"0")])
-    return _rest_of(scripts, keys.site(site), reply)
-
-
-def _rest_of(scripts: Scripts, key: str, reply: object) -> set[str]:
-    """Return all boards of a site, from the first reply on."""
-    cursor, names = cast("tuple[bytes, list[bytes]]", reply)
-    found = {name.decode() for name in names}
-    while cursor != b"0":
-        [reply] = scripts.read_all("boards", [_scan_boards(key, cursor)])
-        cursor, names = cast("tuple[bytes, list[bytes]]", reply)
-        found.update(name.decode() for name in names)
-    return found
-
-
-def _scan_boards(key: str, cursor: bytes) -> Command:
-    return ("SSCAN", f"{key}:boards", cursor, "COUNT", 1000)
 
 
 def _row(one: BoardTerms) -> tuple[str | int, ...]:
@@ -80,8 +70,10 @@ class Sites:
         A `publisher`, as host:directory of the site file, brings a removed or withdrawn site back. `renew` knows the
         site again by the `signature` of its boards.
 
+        A removal that was cut off is finished first.
+
         Raises:
-            ConfigError: the site has moved to another cell.
+            ConfigError: the site has moved to another cell, or another command has begun that must end first.
             BackendError: others published the site again and again meanwhile, or Redis lost its staged boards.
         """
         flat: list[str | int] = []
@@ -105,11 +97,10 @@ class Sites:
                 if left:
                     self._apply(site)
                 return
-            if code == _MOVED:
-                raise ConfigError(
-                    f"site {site!r} has moved to another cell, or is on its way; give this process the CRAWL_REDIS_URL"
-                    " of the others, or finish the move: crawl-tasks sites move"
-                )
+            if code == _BEING_REMOVED:
+                wipe(self._scripts, site)
+            elif why := _REFUSALS.get(code):
+                raise ConfigError(f"site {site!r} {why}")
         raise BackendError(
             f"site {site} was published by others, or Redis lost boards of it, {_TRIES} times; publish it again"
         )
@@ -130,13 +121,13 @@ class Sites:
     def _last_publication(self, site: str) -> tuple[int, set[str]]:
         """Return the number of a site's publications, and the boards that it has. Boards are left pending by none."""
         key = self._keys.site(site)
-        commands = [("HGET", key, "publications"), ("EXISTS", f"{key}:pending"), _scan_boards(key, b"0")]
+        commands = [("HGET", key, "publications"), ("EXISTS", f"{key}:pending"), scan_boards(key, b"0")]
         number, has_pending, reply = self._scripts.read_all("publication", commands)
         if has_pending:
             # They would be compared as they were before that publication.
             self._apply(site)
             return self._last_publication(site)
-        return int(cast("bytes | None", number) or 0), _rest_of(self._scripts, key, reply)
+        return int(cast("bytes | None", number) or 0), rest_of_boards(self._scripts, key, reply)
 
     @explained("published")
     def published(self, site: str) -> str | None:
@@ -236,13 +227,21 @@ class Sites:
         """
         of_published(site, self._scripts.call(Verb.PAUSE, site, "", *NOBODY))
 
-    def remove(self, site: str, by: Operator = NOBODY) -> None:
+    def remove(self, site: str, by: Operator = NOBODY, *, erases: bool = False) -> str:
         """Publish a site no more. Nothing of it is leased, committed or scanned from now on.
 
+        Until the site is wiped, and with `erases` until `admin.restore.Restore.end_removal`, it cannot be published.
+        Return the token of this removal.
+
         Raises:
-            ConfigError: no such site is published, and none was removed.
+            ConfigError: no such site is published, and none was removed, or it is on its way to another cell.
         """
-        of_published(site, self._scripts.call(Verb.REMOVE_SITE, site, *by))
+        token = secrets.token_hex(8)
+        reply = self._scripts.call(Verb.REMOVE_SITE, site, *by, token, int(erases))
+        if reply[0] == _ON_ITS_WAY:
+            raise ConfigError(f"site {site!r} is on its way to another cell; finish that first: crawl-tasks sites move")
+        of_published(site, reply)
+        return token
 
     def withdraw(self, site: str, publisher: str, by: Operator = NOBODY) -> bool:
         """Begin no scan of a site any more that this publisher published. Return whether it did so far.

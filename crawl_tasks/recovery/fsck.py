@@ -119,8 +119,10 @@ class Check:
         for of in ("unacked", "claims"):
             for location in audit.pairs(of, mend=mend):
                 yield Finding("", replace(location, where=f"{of} {location.where}"))
-        for location in (*audit.outbox(), *audit.items()):
+        for location in audit.outbox():
             yield Finding("", location)
+        for site, location in audit.items(self._sites or sites):
+            yield Finding(site, location)
         if store is not None:
             yield from self._ahead(store, mend=mend)
 
@@ -162,17 +164,18 @@ class Check:
         """Return the open requests by the database, none while the outbox holds pages: the database is behind then."""
         if self._store is None or self._frontier.outbox.size() > 0:
             return {}
+        began_ms = self._admin.decisions.began_ms(site)
         return {
             _identity(page.request): page.request
             for page in remembered(self._store, site)
-            if page.is_open and page.wanted_at_ms > page.done_at_ms
+            if page.is_open and page.wanted_at_ms > max(page.done_at_ms, began_ms)
         }
 
     def _unguarded(self, site: str) -> Iterator[Location]:
         if self._store is None:
             return
-        flushed_ms = self._admin.decisions.flushed_ms(site)
-        pages = (page.request for page in remembered(self._store, site) if _went_through_guard(page, flushed_ms))
+        since_ms = max(self._admin.decisions.flushed_ms(site), self._admin.decisions.began_ms(site))
+        pages = (page.request for page in remembered(self._store, site) if _went_through_guard(page, since_ms))
         while chunk := list(islice(pages, CHUNK)):
             for request in self._admin.audit.unknown(site, chunk):
                 yield Location(Violation.UNGUARDED, f"{request.stage} {request.address}")
@@ -187,8 +190,8 @@ def _read(site: str, entry: bytes) -> tuple[int, Request | None]:
     return rid, request
 
 
-def _went_through_guard(page: KnownRequests, flushed_ms: int) -> bool:
-    """Return whether the guard, last flushed at `flushed_ms`, must know a page that the database knows."""
+def _went_through_guard(page: KnownRequests, since_ms: int) -> bool:
+    """Return whether the guard, which began at `since_ms`, must know a page that the database knows."""
     # List pages and full passes have another guard, or none.
     request = page.request
-    return page.wanted_at_ms > flushed_ms and request.stage is not Stage.LIST and request.reach == FULL_REACH
+    return page.wanted_at_ms > since_ms and request.stage is not Stage.LIST and request.reach == FULL_REACH

@@ -68,14 +68,18 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
             f"cell {cell} does not answer, and its sites must not be begun in another one; bring it back, or name an"
             f" empty Redis in its place in CRAWL_REDIS_URL: {error}"
         ) from error
-    removed = {decision.site for decision in store.decisions(frontier.ledger) if decision.is_removal}
+    removals = [decision for decision in store.decisions(frontier.ledger) if decision.is_removal]
+    began_ms = Admin(frontier).decisions.began_ms
+    # A Redis that is older than the database may have a site that was removed since, and lacks the decision.
+    removed = {one.site for one in removals if began_ms(one.site) <= one.at_ms}
     elsewhere = {name for one in cells for name in (*one.sites.names(), *one.sites.leaving())}
     kept = {
         name: text
         for name, text in store.kept_sites(frontier.ledger).items()
         if name not in removed | elsewhere and home_of(name, cells.names) == frontier.cell
     }
-    texts = kept | {name: frontier.sites.published(name) or "" for name in frontier.sites.names()}
+    here = {name for name in frontier.sites.names() if name not in removed}
+    texts = kept | {name: frontier.sites.published(name) or "" for name in here}
     return {name: read_site(text) for name, text in sorted(texts.items())}
 
 
@@ -196,8 +200,12 @@ class Rebuild:
         # observation in the database, the store would take every new observation for the older one.
         ready, known = self._admin.restore.restore_requests(site.name, (), newest_ms)
         scans: dict[str, tuple[int, int]] = {}
-        flushed_ms = self._admin.decisions.flushed_ms(site.name)
-        pages = (page for page in remembered(self._store, site.name) if page.is_open or page.done_at_ms > flushed_ms)
+        flushed_ms, began_ms = self._admin.decisions.flushed_ms(site.name), self._admin.decisions.began_ms(site.name)
+        pages = (
+            page
+            for page in remembered(self._store, site.name)
+            if page.last_at_ms >= began_ms and (page.is_open or page.done_at_ms > flushed_ms)
+        )
         while chunk := list(islice(pages, CHUNK)):
             self._lock()
             opened, seen = self._admin.restore.restore_requests(site.name, map(_as_restored, chunk))

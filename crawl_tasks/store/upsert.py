@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Self
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select
 from sqlalchemy.exc import DBAPIError
 
 from crawl_tasks.errors import ConfigError, DataRejected
@@ -23,6 +23,7 @@ from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.deletions import follow_up
 from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
 from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
+from crawl_tasks.store.lives import erasure, forget, of_this_life
 from crawl_tasks.store.rows import digest, request_rows
 from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
@@ -143,10 +144,16 @@ class Store:
                 self._statements.decide(connection, decisions)
                 forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
 
-    def erase(self, site: str) -> None:
-        """Delete the items of a site, with their versions, and all else but the decisions of operators."""
+    def erase(self, site: str, at_ms: int = 0) -> None:
+        """Delete the items of a site, with their versions, and all else but the decisions of operators.
+
+        What was seen until now, or until `at_ms` of Redis' clock, is stored no more, whoever holds it.
+        """
         self.authors.clear()
         with explained(self.database.url), self.database.writing() as connection:
+            # The lock that writers of texts wait for: this deletes what they wrote before, and they leave out the rest.
+            self._statements.next_change(connection)
+            self._statements.decide(connection, [erasure(connection, site, at_ms)])
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
 
     def decisions(self, ledger: str) -> list[Decision]:
@@ -219,11 +226,12 @@ class Store:
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
-            batch = gather(pages)
-            authors = self.authors.unknown(pages)
-            has_texts = batch.posts.rows or batch.comments.rows or any(page.swept for page in pages)
+            has_texts = any(page.posts or page.comments or page.swept for page in pages)
             # A batch of visits alone takes no change: a change is a lock that all other writers wait for.
             change = self._statements.next_change(connection) if has_texts else None
+            pages = of_this_life(connection, pages)
+            batch = gather(pages)
+            authors = self.authors.unknown(pages)
             settle(connection, self._statements, batch.forums)
             posts = settle(connection, self._statements, batch.posts, change)
             if batch.memberships:
@@ -241,13 +249,6 @@ class Store:
         _add(comments, gone)
         gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
         return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
-
-
-def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) -> None:
-    """Delete the rows of some sites from the tables that have sites."""
-    for table in of:
-        if sites and "site" in table.c:
-            connection.execute(delete(table).where(table.c.site.in_(sites)))
 
 
 def _refuse_others(connection: Connection, sites: Sequence[str], ledger: str) -> None:

@@ -172,6 +172,46 @@ def test_a_page_in_hand_ends_before_its_site_moves(cells: list[Frontier]) -> Non
     assert Inspector(two).count_requests("demo").open == 1
 
 
+def test_pages_that_were_laid_aside_are_no_lost_ones_in_the_new_cell(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    one.sites.publish("demo", "v1", dump_site(parse_site(RULES + "boards: []\n", "demo.yaml")), TERMS, [])
+    one.admit("demo", posts(2))
+    for rid in released(one.client):
+        one.commit(lease(one, rid), NOTHING)
+    pages = one.outbox.read("w", 10)
+    Admin(one).failed.items.put(pages[1][0], "a value that no column takes")
+    one.outbox.ack({"demo": [pages[0][0]]})
+    mover = SiteTransfer("demo", one, two)
+    mover.begin()
+    assert mover.freeze()
+    mover.stay()
+    assert Inspector(one).count_requests("demo").count("stored") == 1
+
+    move(one, two)
+
+    assert Admin(one).failed.items.retry() == 1
+    one.outbox.ack({"demo": [page for page, _ in one.outbox.read("w", 10)]})
+    assert Inspector(two).count_requests("demo").count("stored") == 2
+    assert [*Check(one, None).run(), *Check(two, None).run()] == []
+
+
+def test_a_move_waits_for_a_flush_that_was_cut_off(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    one.sites.publish("demo", "v1", "{}", TERMS, [])
+    one.client.mset({f"other:{number}": 1 for number in range(2000)})
+    one.scripts.call(Verb.FLUSH_GUARD, "demo", "0", "ann", "why")
+    mover = SiteTransfer("demo", one, two)
+
+    assert mover.begin() == 1
+    assert not mover.freeze()
+    for _ in range(20):
+        one.client.zadd("test:due", {"demo": 0})
+        one.tick("me")
+
+    assert mover.begin() == 0
+    assert mover.freeze()
+
+
 def test_a_message_that_stayed_behind_finds_nothing(cells: list[Frontier]) -> None:
     one, two, _ = cells
     one.sites.publish("demo", "v1", "{}", TERMS, [])

@@ -283,7 +283,7 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
         client.delete(f"test:{key}")
 
         assert [str(found) for found in Check(crawl.frontier, store).run()] == [
-            "items were deleted before they were stored (2 pages): crawl-tasks recover --force"
+            "demo: items were deleted before they were stored (2 pages): crawl-tasks recover --force"
         ]
         prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
         crawl.frontier.produce()

@@ -33,7 +33,6 @@ NO_SITE_OF_ITS_OWN = {
     Verb.KEEP_PAGE,
     Verb.FIND_UNKNOWN,
     Verb.AUDIT_GUARD,
-    Verb.AUDIT_ITEMS,
     Verb.LIST_BOARDS,
     Verb.STAGE_BOARDS,
 }

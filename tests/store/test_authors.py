@@ -90,12 +90,11 @@ def test_an_empty_id_is_none_of_an_author(store: Store) -> None:
 
 
 def test_authors_of_an_erased_site_come_again_with_their_rows(store: Store) -> None:
-    batch = [page(Comment("1", "7", 1.0, author="ann"))]
-    store.write(batch)
+    store.write([page(Comment("1", "7", 1.0, author="ann"))])
 
     store.erase("site")
     assert authors_of(store) == {}
-    store.write(batch)
+    store.write([page(Comment("1", "7", 2.0, author="ann"))])
 
     assert authors_of(store) == {"@ann": "ann"}
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
 from crawl_tasks.errors import BackendError
+from crawl_tasks.frontier.board_names import known_boards
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
-from crawl_tasks.frontier.sites import known_boards
 from crawl_tasks.model import Request, Stage, State
 
 MOST_COUNTED = 2000
@@ -147,29 +148,54 @@ class Audit:
 
     def outbox(self) -> Iterator[Location]:
         """Audit the entries that wait for the store."""
+        for page_id, text in self._pages(self._keys.outbox):
+            try:
+                read_items(text)
+            except (BackendError, LookupError):
+                yield Location(Violation.OUTBOX, page_id.decode())
+
+    def items(self, sites: Sequence[str]) -> Iterator[tuple[str, Location]]:
+        """Audit the pages of sites whose items are neither stored nor waiting, because a key was deleted.
+
+        Pages of an earlier site of the same name, which was removed, are not among them.
+        """
+        fields = ("since", *(f"done:{stage}" for stage in Stage))
+        counted = self._scripts.read_all("sites", [("HMGET", self._keys.site(site), *fields) for site in sites])
+        numbers = [[int(one or 0) for one in cast("list[bytes | None]", of_site)] for of_site in counted]
+        since_ms = {site: since for site, (since, *_) in zip(sites, numbers, strict=True)}
+        waiting = Counter(
+            site
+            for key in (self._keys.outbox, self._keys.shelf)
+            for page_id, text in self._pages(key)
+            if (site := _site_of(text)) in since_ms and int(page_id.partition(b"-")[0]) >= since_ms[site]
+        )
+        # Read last: a page that was stored meanwhile is counted twice, and none too little.
+        stored = self._scripts.read_all("sites", [("HGET", self._keys.site(site), "stored") for site in sites])
+        for site, (_, *done), of_site in zip(sites, numbers, cast("list[bytes | None]", stored), strict=True):
+            if of_site is not None and (lost := sum(done) - int(of_site) - waiting[site]) > 0:
+                yield site, Location(Violation.UNSTORED, f"{lost} pages")
+
+    def _pages(self, key: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the pages of the outbox or of the shelf: the time of the commit, as the id has it, and the items."""
         start = b"-"
         while True:
-            command = ("XRANGE", self._keys.outbox, start, b"+", "COUNT", _PAGES_AT_ONCE)
+            command = ("XRANGE", key, start, b"+", "COUNT", _PAGES_AT_ONCE)
             pages = cast("list[tuple[bytes, list[bytes]]]", self._scripts.read_all("outbox", [command])[0])
-            for page_id, fields in pages:
-                try:
-                    read_items(fields[1])
-                except (BackendError, LookupError):
-                    yield Location(Violation.OUTBOX, page_id.decode())
+            for page_id, values in pages:
+                found = dict(zip(values[::2], values[1::2], strict=True))
+                yield found.get(b"at", page_id), found.get(b"items", b"")
             if len(pages) < _PAGES_AT_ONCE:
                 return
             start = b"(" + pages[-1][0]
-
-    def items(self) -> Iterator[Location]:
-        """Audit the pages whose items are neither stored nor waiting, because a key was deleted."""
-        _, unstored, waiting = cast("list[int]", self._scripts.call(Verb.AUDIT_ITEMS))
-        if unstored > waiting:
-            yield Location(Violation.UNSTORED, f"{unstored - waiting} pages")
 
     def unknown(self, site: str, requests: Sequence[Request]) -> list[Request]:
         """Return the requests that the guard does not know."""
         code, *places = self._scripts.call(Verb.FIND_UNKNOWN, site, *(line_of(request, ".") for request in requests))
         return [requests[cast(int, place)] for place in places] if code == 0 else []
+
+
+def _site_of(text: bytes) -> str:
+    return text.split(b'"', 2)[1].decode() if text.startswith(b'["') else ""
 
 
 def _locations(flat: object) -> tuple[Location, ...]:

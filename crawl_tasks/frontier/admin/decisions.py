@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -11,7 +12,9 @@ import orjson
 import redis
 
 from crawl_tasks.frontier.keys import Keys
+from crawl_tasks.frontier.replies import ints
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.frontier.wiping import wipe
 from crawl_tasks.model import Decision
 
 _AT_ONCE = 300
@@ -41,6 +44,10 @@ class Decisions:
         """Return when the guard of a site was last flushed, in ms of Redis' clock, 0 for never."""
         return max((one.at_ms for one in self.of([site]) if one.subject == "guard"), default=0)
 
+    def began_ms(self, site: str) -> int:
+        """Return when a site was published again after a removal, in ms of Redis' clock, 0 for never."""
+        return max((one.at_ms for one in self.of([site]) if one.subject == "site"), default=0)
+
     def unstored(self) -> list[Decision]:
         """Return some of the decisions that the database lacks."""
         [names] = self._scripts.read_all("decisions", [("SRANDMEMBER", self._keys.undecided, _AT_ONCE)])
@@ -62,12 +69,22 @@ class Decisions:
         if flat:
             self._scripts.call(Verb.ACK_DECISIONS, *flat)
 
-    def restore(self, decisions: Iterable[Decision]) -> None:
-        """Restore decisions that the database knows. Newer ones in Redis stay."""
+    def restore(self, decisions: Iterable[Decision]) -> int:
+        """Restore decisions that the database knows, carry them out, and return their number. Newer ones in Redis stay.
+
+        Raises:
+            ConfigError: another command has taken over a site that is removed by this.
+        """
+        restored = 0
         for site, some in groupby(sorted(decisions), key=attrgetter("site")):
-            flat = [text for one in some for text in (one.subject, one.text)]
+            flat, token = [text for one in some for text in (one.subject, one.text)], secrets.token_hex(8)
             for start in range(0, len(flat), 2 * _AT_ONCE):
-                self._scripts.call(Verb.RESTORE_DECISIONS, site, *flat[start : start + 2 * _AT_ONCE])
+                reply = self._scripts.call(Verb.RESTORE_DECISIONS, site, token, *flat[start : start + 2 * _AT_ONCE])
+                _, more, is_removed = ints(reply)
+                restored += more
+                if is_removed:
+                    wipe(self._scripts, site, token)
+        return restored
 
 
 def _decision(site: str, subject: str, text: bytes) -> Decision:

@@ -12,6 +12,7 @@ from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
+from crawl_tasks.frontier.wiping import overtaken, wipe
 from crawl_tasks.model import Request
 
 HALF_LIFE_H: Final = 96.0
@@ -55,9 +56,17 @@ class Restore:
         return text.decode() if text is not None else None
 
     def is_lost(self, kept: str | None) -> bool:
-        """Return whether the ledger is lost: the epoch is not `kept`, which the database was filled from."""
+        """Return whether the ledger is lost: the epoch is not `kept`, which the database was filled from.
+
+        A ledger is lost too of which a recovery has begun and not ended.
+        """
         # A database without an epoch was filled from no ledger, so that none can be lost.
-        return kept is not None and kept != self.epoch()
+        return kept is not None and (kept != self.epoch() or self._is_half_built())
+
+    @explained("recoveries")
+    def _is_half_built(self) -> bool:
+        underway = cast("list[bytes]", self._client.hvals(self._keys.underway))
+        return any(work.endswith((b" recover", b" restore")) for work in underway)
 
     @explained("halt")
     def halted(self) -> str:
@@ -77,15 +86,22 @@ class Restore:
         """Take or extend the recovery lock, and return the other holder, or "". `for_ms` 0 releases the lock."""
         return cast(bytes, self._scripts.call(Verb.LOCK_RECOVERY, caller, for_ms)[1]).decode()
 
-    def wipe(self, site: str) -> None:
-        """Wipe a site's ledger, guard and boards, and pause the site."""
-        # In steps, some keys at a time: one script over a large site would hold Redis up.
-        cursor = "0"
-        while True:
-            _, following = self._scripts.call(Verb.WIPE_SITE, site, cursor)
-            cursor = cast(bytes, following).decode()
-            if cursor == "0":
-                return
+    def wipe(self, site: str, token: str = "") -> None:
+        """Wipe a site's ledger, guard and boards, and pause the site. Of a removed site nothing is left.
+
+        Raises:
+            ConfigError: another command has taken over, also from the removal of this token.
+        """
+        wipe(self._scripts, site, token)
+
+    def end_removal(self, site: str, token: str) -> None:
+        """Let a removed site be published again, when what was stored of it is erased.
+
+        Raises:
+            ConfigError: another command has taken over.
+        """
+        if self._scripts.call(Verb.END_REMOVAL, site, token)[0] != 0:
+            raise overtaken(site)
 
     def restore_requests(self, site: str, pages: Iterable[tuple[Request, bool]], newest_ms: int = 0) -> tuple[int, int]:
         """Fill a wiped ledger with pages, each open or done, and return the numbers of ready and of known ones.

@@ -5,23 +5,29 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: cursor, 0 to begin
+-- ARGV 3: token of the caller, who takes the work over with cursor 0
 -- RETURNS 0: {0, next cursor (0 at the end)}
+-- RETURNS 1: {1, '0'}, another caller has taken over, and nothing was deleted
 
 local AT_ONCE = 150  -- keys
 
-local key = P .. ':s:' .. ARGV[1]
+local key, token = P .. ':s:' .. ARGV[1], ARGV[3] or ''
+local holder, work = decisions.underway(ARGV[1])
 if ARGV[2] == '0' then
+  local is_removed = decisions.value(ARGV[1], 'site') == 'removed'
   redis.call('HDEL', P .. ':sites', ARGV[1])
   for _, name in ipairs({'leaving', 'arriving', 'moved'}) do redis.call('HDEL', P .. ':' .. name, ARGV[1]) end
   redis.call('ZREM', P .. ':due', ARGV[1])
   -- A wipe that begins again after an interruption finds its own pause. `paused_before` keeps the operator's choice.
   local v = redis.call('HMGET', key, 'paused_before', 'paused', 'draining', 'version')
-  local is_removed = decisions.value(ARGV[1], 'site') == 'removed'
   if not is_removed and (v[1] == '1' or v[4] and not v[1]) then decisions.adopt_gate(ARGV[1], v[1] or v[2], v[3]) end
   redis.call('UNLINK', key)
   if not is_removed then redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms()) end
+  if not is_removed then work = 'recover' elseif work ~= 'erase' then work = 'remove' end
+  redis.call('HSET', P .. ':underway', ARGV[1], token .. ' ' .. work)
+elseif holder ~= token then
+  return {1, '0'}
 end
-note_change({name = ARGV[1]})
 local page = redis.call('SCAN', ARGV[2], 'MATCH', key .. ':*', 'COUNT', AT_ONCE)
 for _, name in ipairs(page[2]) do
   local id = string.match(string.sub(name, #key + 1), '^:board:(.*)$')
@@ -33,4 +39,9 @@ for _, name in ipairs(page[2]) do
   end
   redis.call('UNLINK', name)
 end
+local is_over = page[1] == '0'
+if is_over and work == 'remove' then redis.call('HDEL', P .. ':underway', ARGV[1]) end
+if is_over and work == 'recover' then redis.call('HSET', P .. ':underway', ARGV[1], token .. ' restore') end
+-- Monitoring forgets a site that is gone.
+if is_over and work ~= 'recover' then redis.call('HDEL', P .. ':changes', ARGV[1]) else note_change({name = ARGV[1]}) end
 return {0, page[1]}

@@ -32,8 +32,20 @@ local function take_away(ids)
 end
 
 local all, ended = 0, {}
+-- Return the ids of the pages that the present site of this name committed, and those of an earlier one, which was removed.
+local function by_life(name, ids)
+  local since, own, earlier = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or math.huge), {}, {}
+  for _, id in ipairs(ids) do
+    local life = tonumber(string.match(id, '^%d+')) >= since and own or earlier
+    life[#life + 1] = id
+  end
+  return own, earlier
+end
+
 for name, ids in pairs(cjson.decode(ARGV[3])) do
-  local gone = take_away(ids)
+  local own, earlier = by_life(name, ids)
+  local gone = take_away(own)
+  all = all + take_away(earlier)
   if gone > 0 then
     count_stored(name, gone)
     note_change({name = name})
@@ -44,7 +56,8 @@ for name, ids in pairs(cjson.decode(ARGV[3])) do
 end
 if all > 0 then  -- a second call for the same pages counts nothing
   for name, numbers in pairs(cjson.decode(ARGV[1])) do
-    for field, n in pairs(numbers) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
+    local is_there = redis.call('EXISTS', P .. ':s:' .. name) == 1  -- else a site that was removed would leave its counters
+    for field, n in pairs(is_there and numbers or {}) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
   end
   for name, boards in pairs(cjson.decode(ARGV[2])) do
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end

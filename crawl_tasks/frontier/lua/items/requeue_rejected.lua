@@ -7,10 +7,12 @@
 local shelf = P .. ':shelf'
 local entries = redis.call('XRANGE', shelf, '-', '+', 'COUNT', ARGV[1])
 for _, entry in ipairs(entries) do
+  local name, is_own = shelved_site(entry)
   if ARGV[2] == '1' then
     redis.call('XADD', P .. ':outbox', '*', 'items', entry[2][2])
-  else
-    count_stored(string.match(entry[2][2], '^%["([^"]*)"') or '', 1)
+    if not is_own then count_stored(name, -1) end  -- it counts as the present site's when it is stored
+  elseif is_own then
+    count_stored(name, 1)
   end
   redis.call('XDEL', shelf, entry[1])
 end

@@ -5,7 +5,7 @@
 -- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first one,
 -- with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
 -- "rows <cursor>", then "sums <cursor> <items> <hours> <rate> <found in time>" for a site with the priced policy.
--- EXPORTS: stage_boards apply_board apply_boards has_pending note_gone
+-- EXPORTS: stage_boards apply_board apply_boards has_pending note_gone plan_board fix_board free_board hold_board release_board
 
 local ROW = 7  -- values of a board in ARGV: its id, then those of the text. Without a line the board leaves.
 local LASTS_S = 600  -- for which staged boards of a publisher that died are kept
@@ -158,4 +158,46 @@ function apply_boards(name, most, now)
   end
   redis.call('HSET', key, '', phase .. ' ' .. cursor .. ' ' .. sums)
   return redis.call('HLEN', key)
+end
+
+-- What an operator decides of a board that the ledger has ----------------------------------------------------
+
+-- Plan the next scan of a board. One that was due and held back has another due time then: it is overdue no more.
+function plan_board(site, id, at)
+  redis.call('ZADD', P .. ':boards', at, site.name .. ' ' .. id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end
+
+-- Plan the next scan of a board that is in the schedule, a new interval after the last one.
+local function move_scan(site, id, interval, now)
+  local started = tonumber(redis.call('HGET', board_key(site, id), 'started_at') or now - interval)
+  redis.call('ZADD', P .. ':boards', 'XX', math.max(now, started + interval), site.name .. ' ' .. id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end
+
+-- Give a board an interval that holds until the site file gives it another.
+function fix_board(site, id, interval, now)
+  redis.call('HSET', board_key(site, id), 'min_ms', interval, 'max_ms', interval, 'interval_ms', interval, 'fixed_ms', interval)
+  move_scan(site, id, tonumber(interval), now)
+end
+
+-- Give a board the interval of the site file back.
+function free_board(site, id, now)
+  local key = board_key(site, id)
+  local start, least, most = string.match(redis.call('HGET', key, 'terms') or '', '^(%S+) (%S+) (%S+)$')
+  if redis.call('HDEL', key, 'fixed_ms') == 0 or not start then return end
+  redis.call('HSET', key, 'min_ms', least, 'max_ms', most, 'interval_ms', start)
+  move_scan(site, id, tonumber(start), now)
+end
+
+-- Take a board out of the schedule.
+function hold_board(site, id)
+  redis.call('HSET', board_key(site, id), 'held', 1)
+  redis.call('ZREM', P .. ':boards', site.name .. ' ' .. id)
+  redis.call('ZREM', site.key .. ':overdue', id)
+end
+
+-- Put a board that was held back into the schedule.
+function release_board(site, id, now)
+  if redis.call('HDEL', board_key(site, id), 'held') == 1 then plan_board(site, id, now) end
 end

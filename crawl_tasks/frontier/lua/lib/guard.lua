@@ -10,7 +10,7 @@
 -- a whole line in place of its word, so that no row of a list page is cut twice. Revision 0 means none.
 -- The last number is the fingerprint by which version 1 knew the request, see was_seen_before(), or in a full pass the mark
 -- that a scan would have, see note_pass().
--- EXPORTS: ENTRY EMPTY entry_at guard_admits guard_gone guard_holds
+-- EXPORTS: ENTRY EMPTY entry_at guard_admits guard_gone guard_holds begin_flush flush_some
 
 local BUCKET = 128            -- mean entries of a bucket: each look-up reads a whole one
 local TAG = 7                 -- bytes of an address' hash
@@ -373,4 +373,27 @@ function guard_holds(site, stage, word, now)
     return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.capacity) + 1)
   end
   return look_up(guard.t, guard.older, high, low) ~= nil or was_seen_before(site, stage, word)
+end
+
+-- Begin to flush the guard of a site. From now on its tables have other names, so that none of what is admitted meanwhile is deleted.
+-- `flushing` holds how far the flush is.
+function begin_flush(site)
+  site.flushes, site.flushing = redis.call('HINCRBY', site.key, 'flushes', 1), '0'
+  redis.call('HSET', site.key, 'flushing', '0')
+  redis.call('UNLINK', site.key .. ':seen', site.key .. ':guard')
+  schedule_look(site, now_ms())
+end
+
+-- Delete some keys of a site that is being flushed. Return a cursor, '0' at the end.
+function flush_some(site)
+  if not site.flushing then return '0' end
+  local page = redis.call('SCAN', site.flushing, 'MATCH', site.key .. ':*', 'COUNT', 500)
+  for _, key in ipairs(page[2]) do
+    local kind, rest = string.match(string.sub(key, #site.key + 1), '^:(%a+):(.*)$')
+    local is_old = kind == 'seen' and string.match(rest, '#(%d+)') ~= tostring(site.flushes)
+    if is_old or kind == 'g' or kind == 'tail' then redis.call('UNLINK', key) end
+    if kind == 'board' then redis.call('HDEL', key, 'validator') end
+  end
+  if page[1] == '0' then redis.call('HDEL', site.key, 'flushing') else redis.call('HSET', site.key, 'flushing', page[1]) end
+  return page[1]
 end

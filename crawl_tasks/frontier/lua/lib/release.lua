@@ -1,5 +1,5 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store outbox_size untaken store_due count_stored store_is_behind has_ready memory_is_short
+-- EXPORTS: wake call_store outbox_size untaken store_due count_stored shelved_site store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
 -- EXPORTS: bury drop_request revive refuse_start
 
@@ -44,6 +44,13 @@ end
 function count_stored(name, pages)
   local key = P .. ':s:' .. name
   if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
+end
+
+-- Return the site of a page on the shelf, and whether the present site of this name committed it, not one that was removed.
+function shelved_site(entry)
+  local name = string.match(entry[2][2], '^%["([^"]*)"') or ''
+  local since, at = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or 0), tonumber(entry[2][6])
+  return name, not at or at >= since
 end
 
 -- Backpressure: while the store is behind nothing more is fetched, or the outbox would fill Redis. Ticks look again.

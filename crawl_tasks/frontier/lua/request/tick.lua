@@ -132,6 +132,7 @@ for _, name in ipairs(names) do
   local site, before = load_site(name), expired + lost
   if site then
     if has_pending(name) and apply_boards(name, AT_ONCE / 2, now) > 0 then moved = ENOUGH end
+    if flush_some(site) ~= '0' then moved = ENOUGH end
     moved = moved + wake_delayed(site)
     local late = expire_leases(site)
     expired = expired + late
@@ -141,7 +142,8 @@ for _, name in ipairs(names) do
     moved = moved + expired + lost - before + released
     local state = released == 0 and late > 0 and idle_state(site) or 0
     if state > 0 then idle[#idle + 1], idle[#idle + 2] = name, state end
-    local at = has_pending(name) and now + 1 or next_look(site, retry_at)
+    local goes_on = has_pending(name) or site.flushing and redis.call('HEXISTS', site.key, 'flushing') == 1
+    local at = goes_on and now + 1 or next_look(site, retry_at)
     if at then schedule_look(site, at) end
   end
 end

@@ -5,7 +5,7 @@
 -- ARGV 1: site
 -- ARGV 2: token of the mover
 -- ARGV 3: name of the other cell
--- RETURNS 0: {0, requests leased, 1 when the site is frozen already}
+-- RETURNS 0: {0, requests leased, or 1 while its guard is being flushed, 1 when the site is frozen already}
 -- RETURNS -1: the site is neither published here nor on its way from here
 
 local key = P .. ':s:' .. ARGV[1]
@@ -14,4 +14,5 @@ local is_leaving = redis.call('HEXISTS', P .. ':leaving', ARGV[1]) == 1
 if not is_leaving and redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 0 then return {-1, 0, 0} end
 redis.call('HSET', P .. ':leaving', ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 note_change({name = ARGV[1]})
-return {0, redis.call('ZCARD', key .. ':leased'), is_frozen}
+local waits_for = redis.call('ZCARD', key .. ':leased') + redis.call('HEXISTS', key, 'flushing')
+return {0, waits_for, is_frozen}

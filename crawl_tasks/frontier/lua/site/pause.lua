@@ -16,6 +16,8 @@ if ARGV[2] ~= '' then decisions.decide(site.name, 'gate', ARGV[2], ARGV[3], ARGV
 decisions.apply_gate(site.name)
 redis.call('HDEL', site.key, 'paused_before')  -- set by a recovery, which ends here
 redis.call('UNLINK', site.key .. ':restored')
+local _, work = decisions.underway(site.name)
+if ARGV[2] == '' and work == 'restore' then redis.call('HDEL', P .. ':underway', site.name) end
 site = load_site(ARGV[1])
 -- Boards that the pause put off are due at once: next_try() of produce.lua may lie far ahead.
 if not site.paused and not site.draining then

@@ -18,9 +18,16 @@
 -- RETURNS 1: {1, 0}, without a text: the boards of the ledger are others
 -- RETURNS 2: {2, 0}, another publication came between, or staged boards were lost, and nothing was changed
 -- RETURNS 3: {3, 0}, the site has moved to another cell, or is on its way there
+-- RETURNS 4: {4, 0}, the site is being removed, and its keys are not wiped yet
+-- RETURNS 5: {5, 0}, the site is being removed with what is stored of it
+-- RETURNS 6: {6, 0}, a recovery wipes the site
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
 if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':moved', name) == 1 then return {3, 0} end
+local _, work = decisions.underway(name)
+if work == 'remove' then return {4, 0} end
+if work == 'erase' then return {5, 0} end
+if work == 'recover' then return {6, 0} end
 local has_boards = ARGV[3] ~= ''
 local known = redis.call('HMGET', key, 'version', 'signature', 'publications', 'board_count')
 if not has_boards then
@@ -46,7 +53,9 @@ if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not c
   for _, stage in ipairs(STAGES) do done = done + (redis.call('HGET', key, 'done:' .. stage) or 0) end
   redis.call('HSET', key, 'stored', done)
 end
-redis.call('HSETNX', key, 'fence', now)  -- not 0: after a loss, no token is given a second time
+-- Not 0: after a loss, no token is given a second time. Nor below the end of an earlier site of this name.
+local ended = decisions.last(name, 'site')
+redis.call('HSETNX', key, 'fence', math.max(now, ended and tonumber(ended[1]) or 0))
 redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 11 + 2 * tonumber(ARGV[10])
 for i = 11, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end

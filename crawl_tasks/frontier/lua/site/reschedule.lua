@@ -17,56 +17,36 @@ if not site then return {-1, 0, 0} end
 local now, act, is_pending = now_ms(), ARGV[2], has_pending(site.name)
 local changed, held = 0, 0
 
--- Plan the next scan of a board that is in the schedule. One that was due and held back has another due time: it is overdue no more.
-local function plan(id, at)
-  redis.call('ZADD', P .. ':boards', 'XX', at, site.name .. ' ' .. id)
-  redis.call('ZREM', site.key .. ':overdue', id)
-end
-
--- Move the next scan to a new interval after the last one.
-local function move_scan(id, key, interval)
-  local started = tonumber(redis.call('HGET', key, 'started_at') or now - interval)
-  plan(id, math.max(now, started + interval))
-end
-
 for i = 6, #ARGV do
   local id = ARGV[i]
-  local key, name = board_key(site, id), site.name .. ' ' .. id
+  local key = board_key(site, id)
   if is_pending then apply_board(site.name, id, now) end
-  local v = redis.call('HMGET', key, 'line', 'terms', 'interval_ms', 'held')
-  local start, least, most = string.match(v[2] or '', '^(%S+) (%S+) (%S+)$')
+  local v = redis.call('HMGET', key, 'line', 'terms', 'held')
   if v[1] and act == 'walk' then walk_whole(site, id) end
   if not v[1] then
     -- no such board
   elseif act == 'fix' then
-    redis.call('HSET', key, 'min_ms', ARGV[3], 'max_ms', ARGV[3], 'interval_ms', ARGV[3], 'fixed_ms', ARGV[3])
-    move_scan(id, key, tonumber(ARGV[3]))
+    fix_board(site, id, ARGV[3], now)
     -- The remedy of a gap: the next one is told again.
     if string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^%d+ %d+ (.*)$') == id then redis.call('HDEL', site.key, 'scan_gap') end
     decisions.decide(site.name, 'interval ' .. id, ARGV[3] .. ' ' .. (v[2] or ''), ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'free' then
-    if redis.call('HDEL', key, 'fixed_ms') == 1 and start then
-      redis.call('HSET', key, 'min_ms', least, 'max_ms', most, 'interval_ms', start)
-      move_scan(id, key, tonumber(start))
-    end
+    free_board(site, id, now)
     decisions.decide(site.name, 'interval ' .. id, 'file', ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'hold' then
-    redis.call('HSET', key, 'held', 1)
-    redis.call('ZREM', P .. ':boards', name)
-    redis.call('ZREM', site.key .. ':overdue', id)
+    hold_board(site, id)
     decisions.decide(site.name, 'hold ' .. id, 'held', ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'go' then
-    if redis.call('HDEL', key, 'held') == 1 then redis.call('ZADD', P .. ':boards', now, name) end
+    release_board(site, id, now)
     decisions.decide(site.name, 'hold ' .. id, 'go', ARGV[4], ARGV[5])
     changed = changed + 1
-  elseif v[4] then
+  elseif v[3] then
     held = held + 1
   else
-    redis.call('ZADD', P .. ':boards', now, name)
-    redis.call('ZREM', site.key .. ':overdue', id)
+    plan_board(site, id, now)
     changed = changed + 1
   end
 end

@@ -18,7 +18,8 @@ if redis.call('EXISTS', key .. ':frozen') == 0 then
 end
 redis.call('RENAME', key .. ':frozen', key)
 redis.call('HSET', P .. ':sites', ARGV[1], redis.call('HGET', key, 'file'))
-redis.call('HDEL', key, 'file')
+if ARGV[3] == 'arriving' then redis.call('HINCRBY', key, 'stored', redis.call('HGET', key, 'shelved') or 0) end
+redis.call('HDEL', key, 'file', 'shelved')
 redis.call('HDEL', P .. ':' .. ARGV[3], ARGV[1])
 redis.call('HDEL', P .. ':moved', ARGV[1])
 redis.call('SET', P .. ':epoch', string.format('%.0f', now), 'NX')

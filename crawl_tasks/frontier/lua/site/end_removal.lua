@@ -1,0 +1,11 @@
+-- End the removal of a site, when what is stored of it has been erased: it may be published again.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: token of the removal
+-- RETURNS 0: {0}
+-- RETURNS 1: {1}, another command has taken over
+
+if decisions.underway(ARGV[1]) ~= ARGV[2] then return {1} end
+redis.call('HDEL', P .. ':underway', ARGV[1])
+return {0}
