@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -273,12 +273,12 @@ def _other_addresses(preset: Engine, site: Site, boards: tuple[FoundBoard, ...])
     for stages in preset.other_addresses:
         address = stages["list"].get("first_address") or stages["list"]["address"]
         if is_linked(address) if address is not None else not is_read:
-            return "".join(f"{stage}: {{{_written(texts)}}}\n" for stage, texts in stages.items())
+            return "".join(f"{stage}: {{{_written(texts.items())}}}\n" for stage, texts in stages.items())
     return ""
 
 
-def _written(texts: Mapping[str, str | None]) -> str:
-    return ", ".join(f"{key}: {'null' if text is None else scalar(text)}" for key, text in texts.items())
+def _written(texts: Iterable[tuple[str, str | None]]) -> str:
+    return ", ".join(f"{key}: {'null' if text is None else scalar(text)}" for key, text in texts)
 
 
 def _beginning(template: str) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 from tests.programs.content import Board, Content, Said, Topic
 from tests.programs.host import Ask
-from tests.programs.layouts import Layout, Part, lines, moment
+from tests.programs.layouts import Layout, Part, lines, moment, restyled
 from tests.programs.parts import below, top
 
 NEWEST = 5
@@ -103,7 +103,11 @@ def _thread(topic: Topic, part: Part) -> str:
 
 
 def _post(topic: Topic, one: Said) -> str:
-    edited = f"<span class=ipsType_light>Edited {_time(one.edited_at)} by x</span>" if one.edited_at else ""
+    edited = (
+        f"<span class=ipsType_light data-excludequote>Edited {_time(one.edited_at)} by x</span>"
+        if one.edited_at
+        else ""
+    )
     quote = (
         '<blockquote class=ipsQuote data-ipsquote><div class=ipsQuote_citation>x said:</div><p>old</p></blockquote>'
         if one.quotes else ""
@@ -128,7 +132,7 @@ def _pager(where: str, part: Part) -> str:
         if part.has_more
         else ""
     )
-    return f"<ul class=ipsPagination>{cells}{after}</ul>" if count > 1 else ""
+    return f"<ul class=ipsPagination data-pages={count}>{cells}{after}</ul>" if count > 1 else ""
 
 
 def _time(at: int) -> str:
@@ -143,3 +147,6 @@ def _start(ask: Ask, size: int) -> int:
 INVISION = Layout(
     lambda _: "", _list, _thread, r"/forum/(?P<board>\d+)-[\w-]+/", r"/topic/(?P<topic>\d+)-[\w-]+/", _start, newest=_front,
 )  # fmt: skip
+
+RESTYLED_INVISION = restyled(INVISION, ips="box", cForumRow="boardRow", elComment_="post_", cAuthor="author")
+"""A forum of no known program with the same pages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from html import escape
 
@@ -72,6 +72,25 @@ class Layout:
 
     def shown(self, content: Content) -> Shown:
         return Shown(self, content)
+
+
+def restyled(layout: Layout, **names: str) -> Layout:
+    """Return a layout with other words in its pages: those that name its program, by what takes their place."""
+
+    def changed(page: str) -> str:
+        for old, new in names.items():
+            page = page.replace(old, new)
+        return page
+
+    newest = layout.newest
+    return replace(
+        layout,
+        front=lambda boards: changed(layout.front(boards)),
+        listing=lambda board, part: changed(layout.listing(board, part)),
+        thread=lambda topic, part: changed(layout.thread(topic, part)),
+        newest=None if newest is None else (lambda content: changed(newest(content))),
+        gone=changed(layout.gone),
+    )
 
 
 class Shown:

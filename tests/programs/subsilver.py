@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from tests.programs.content import Board, Said, Topic
 from tests.programs.host import Ask
-from tests.programs.layouts import Layout, Part, lines, moment
+from tests.programs.layouts import Layout, Part, lines, moment, restyled
 
 _HERE = timezone(timedelta(hours=2))
 
@@ -125,24 +125,10 @@ SUBSILVER = Layout(
     _start,
 )
 
-_NAMES = {
-    "forumline": "boardline", "maintitle": "pagetitle", "topictitle": "subject", "forumlink": "boardlink",
-    "postbody": "posttext", "bodyline": "frameline",
-}  # fmt: skip
-
-
-def _restyled(page: str) -> str:
-    for old, new in _NAMES.items():
-        page = page.replace(old, new)
-    return page
-
-
-RESTYLED = replace(
-    SUBSILVER,
-    front=lambda boards: _restyled(_front(boards)),
-    listing=lambda board, part: _restyled(_list(board, part)),
-    thread=lambda topic, part: _restyled(_thread(topic, part)),
-)
+RESTYLED = restyled(
+    SUBSILVER, forumline="boardline", maintitle="pagetitle", topictitle="subject", forumlink="boardlink",
+    postbody="posttext", bodyline="frameline",
+)  # fmt: skip
 """A forum of no known program with the same faults: none of phpBB's own class names."""
 
 _ZONE = "<span class=gensmall>All times are GMT + 2 Hours</span>"

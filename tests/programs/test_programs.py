@@ -30,6 +30,7 @@ from tests.programs.flaskbb import FLASKBB
 from tests.programs.fluxbb import FLUXBB
 from tests.programs.hackernews import BOARDS, HackerNews
 from tests.programs.host import Host, Make, served
+from tests.programs.invision import INVISION
 from tests.programs.lobsters import Lobsters
 from tests.programs.misago import MISAGO
 from tests.programs.mybb import MYBB
@@ -51,7 +52,7 @@ MOST_PAGES = 40
 CONTENT = small_forum()
 FRONTS = {"discourse": "/site.json", "flarum": "/api/tags"} | dict.fromkeys(
     (
-        "smf", "vbulletin4", "xenforo", "phpbb", "phpbb2", "mybb", "discuz", "nodebb", "fluxbb", "punbb", "bbpress", "hackernews",
+        "smf", "vbulletin4", "xenforo", "phpbb", "phpbb2", "invision", "mybb", "discuz", "nodebb", "fluxbb", "punbb", "bbpress", "hackernews",
         "flaskbb", "misago",
     ),
     "/",
@@ -153,6 +154,7 @@ CASES = {
     "lobsters": Case("lobsters", Lobsters, board=by_slug, lists="^/t/"),
     "phpbb": Case("phpbb", PHPBB.shown, lists=r"^/viewforum\.php"),
     "phpbb 2": Case("phpbb2", PHPBB2.shown, lists=r"^/viewforum\.php", shows_parents=False),
+    "invision": Case("invision", INVISION.shown, lists="^/forum/", shows_parents=False),
     "mybb": Case("mybb", MYBB.shown, lists=r"^/forumdisplay\.php"),
     "discuz": Case("discuz", DISCUZ.shown, lists="^/forum-"),
     "discuz, no addresses rewritten": Case("discuz", plain_addresses.discuz, lists="mod=forumdisplay"),

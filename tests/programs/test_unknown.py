@@ -26,7 +26,7 @@ from tests.programs.e107 import E107
 from tests.programs.gnuboard import ACTS as GNUBOARD_ACTS
 from tests.programs.gnuboard import GNUBOARD, NumberedByBoard
 from tests.programs.host import Answer, Ask, page, served
-from tests.programs.invision import INVISION
+from tests.programs.invision import RESTYLED_INVISION
 from tests.programs.jforum import JFORUM
 from tests.programs.layouts import LAYOUTS, Layout
 from tests.programs.phorum import PHORUM
@@ -54,7 +54,7 @@ ALL = LAYOUTS | {
     "boards in a menu below the root": RHYMIX,
     "last posts at addresses as of threads": UBB,
     "a session in each link": RESTYLED,
-    "a thread's head with the moment of its post": INVISION,
+    "a thread's head with the moment of its post": RESTYLED_INVISION,
     "an author beside number and moment": BYLINES,
     "answers in forms, and pages of the newest alone": QUESTIONS,
     "addresses that are queries without names": QUERY_PATHS,

@@ -32,6 +32,10 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "discourse": ('<meta name="generator" content="Discourse 3.4.0 - https://github.com/discourse/discourse">', {}),
     "flarum": ('<div id="app" class="App"><div id="flarum-loading"></div></div>', {"set-cookie": "flarum_session=a"}),
     "xenforo": ('<html id="XF" data-app="public"><a href="/forums/general.2/">General</a>', {}),
+    "invision": (
+        '<body class="ipsApp ipsApp_front"><li class="cForumRow ipsDataItem"></li>',
+        {"set-cookie": "ips4_IPSx=1"},
+    ),
     "vbulletin4": (
         '<html id="vbulletin_html"><meta name="generator" content="vBulletin 4.2.5"><ol id="forums" '
         'class="floatcontainer"></ol>',

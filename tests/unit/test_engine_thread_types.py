@@ -178,3 +178,30 @@ def test_boards_of_xenforo_articles_list_them(row: str) -> None:
         7,
     )
     assert [child.address for child in parsed.children] == ["https://forum.example/threads/t.12/"]
+
+
+ARCHIVED = """<div class="ipsMessage ipsMessage_general"><p>This topic is now archived and is closed to further
+  replies.</p>
+</div>"""
+
+
+def ips_post(number: int) -> str:
+    return f"""<a id="comment-{number}"></a><article id="elComment_{number}" class="cPost ipsComment
+  ipsComment_parent"><aside
+      class="ipsComment_author cAuthorPane"><h3 class="cAuthorPane_author"><strong><a href="/profile/{number}-x/"
+      class="ipsType_break">user{number}</a></strong> <span title="Badge">Staff</span></h3></aside><div
+  class="ipsComment_meta">
+      Posted <time datetime="2024-06-19T14:17:00Z">x</time></div><div class="cPost_contentWrap"><div
+  class="ipsType_normal
+      ipsType_richText ipsContained"><blockquote class="ipsQuote"><div class="ipsQuote_citation">x
+  said:</div>old</blockquote>
+      <p>say {number}</p></div></div></article>"""
+
+
+def test_an_archived_topic_of_invision_is_its_posts_and_not_its_notice() -> None:
+    head = '<h1 class="ipsType_pageTitle"><span class="ipsType_break ipsContained"><span>A title</span></span></h1>'
+
+    items = Preset("invision").parse(Stage.POST, "12", head + ARCHIVED + "".join(map(ips_post, (101, 102)))).items
+
+    assert [(one.title, one.author, one.body) for one in items.posts] == [("A title", "user101", "say 101")]
+    assert [(one.comment_id, one.author, one.body) for one in items.comments] == [("102", "user102", "say 102")]

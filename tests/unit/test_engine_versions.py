@@ -49,6 +49,7 @@ VERSIONS = (
     Version("subsilver2", "subsilver2"),
     Version("xenforo1", "xenforo1", has_parent=True, following=(2, 3)),
     Version("vbulletin3", "vbulletin3", has_parent=True, following=(2, 3)),
+    Version("ipboard3", "ipboard3", has_parent=True),
 )
 EACH = pytest.mark.parametrize("version", VERSIONS, ids=[one.directory for one in VERSIONS])
 
