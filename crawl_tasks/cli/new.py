@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import NamedTuple
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -24,6 +25,7 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.discovery.checks import check_trials
+from crawl_tasks.discovery.date_samples import samples_of
 from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
 from crawl_tasks.discovery.findings import Findings, site_file
 from crawl_tasks.discovery.gone_thread import with_gone_rules
@@ -153,11 +155,16 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     if site.front is None and (linking := find_linking_page(probe, site, starts, settings.contact)):
         found = replace(found, news=(*found.news, linking))
         site = parse_site(site_file(found), str(path))
-    trials = list(try_site(probe, compile_site(site, settings.contact)))
-    if found.zone is None and (zone := zone_by_trials(trials)):
-        found = replace(found, zone=zone)
+    opened = compile_site(site, settings.contact)
+    trials = list(try_site(probe, opened))
+    zone, order = found.zone or zone_by_trials(trials), opened.parser.date_orders.last
+    if (zone, order.order) != (found.zone, None):
+        # What all pages together tell is not known while the first of them are read.
+        found = replace(found, zone=zone, order=order)
         site = parse_site(site_file(found), str(path))
         trials = list(try_site(probe, compile_site(site, settings.contact)))
+    clock = ZoneInfo(site.timezone)
+    found = replace(found, dates=tuple(one.line(clock) for one in samples_of(site, trials, order)))
     if found.rules:
         rules, told = with_gone_rules(probe, compile_site(site, settings.contact), trials, found.rules)
         found = replace(found, rules=rules, remarks=(*found.remarks, *([told] if told else [])))
@@ -255,6 +262,9 @@ def summary(found: Findings, asked: int) -> list[str]:
     lines.append(f"zone      {f'{found.zone.name}: {found.zone.why}' if found.zone else 'UTC, as nothing names it'}")
     if found.encoding:
         lines.append(f"charset   {found.encoding}, a guess by the letters: the pages name none that fits")
+    if found.order.order is not None:
+        lines.append(f"dates     {found.order.order.value}: {found.order.why}")
+    lines += [f"date      {line}" for line in found.dates]
     delay = f"Crawl-delay {found.delay_s:g} s" if found.delay_s else "no Crawl-delay"
     lines.append(f"robots    {delay}; {asked} pages asked for")
     if found.trial is not None:

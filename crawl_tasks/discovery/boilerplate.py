@@ -14,7 +14,7 @@ from crawl_tasks.discovery.address_shape import shared_start
 from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.record_queries import is_telling, selector_in
 from crawl_tasks.discovery.repeated_records import highest, upwards
-from crawl_tasks.discovery.timestamps import form_of, names_moment, times_in
+from crawl_tasks.discovery.timestamps import names_moment, times_in
 from crawl_tasks.discovery.vocabulary import EDITED
 from crawl_tasks.discovery.yaml_rules import literal
 from crawl_tasks.parse.document import matches
@@ -83,7 +83,6 @@ class TextNote:
 
     body: str
     edited: str = ""
-    form: str = ""
 
 
 def text_note(texts: Iterable[str]) -> TextNote | None:
@@ -100,9 +99,7 @@ def text_note(texts: Iterable[str]) -> TextNote | None:
     if len(days) < len(notes) or EDITED.search(before) is None:
         return None
     note = rf"(?:^|\n){literal(before)}[^\n]{{0,{_LONGEST}}}?({_DAY})[^\n]{{0,{_LONGEST}}}"
-    form = form_of(days)
-    is_read = bool(form) or all(re.match(r"\d{4}", day) for day in days)
-    return TextNote(rf"(?s)^(.*?)(?:{note.replace(f'({_DAY})', _DAY)})?$", rf"{note}$" if is_read else "", form)
+    return TextNote(rf"(?s)^(.*?)(?:{note.replace(f'({_DAY})', _DAY)})?$", rf"{note}$")
 
 
 def _is_quoted(node: LexborNode) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import combinations, pairwise
 from urllib.parse import urlsplit
 
+from crawl_tasks.discovery.date_samples import date_checks
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.json_document import lists as json_lists
 from crawl_tasks.discovery.json_document import more_told, scalars
@@ -66,6 +67,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         _of_zone(times_ahead(seen)),
+        *date_checks(seen),
         *thread_checks(site, threads),
         *comment_checks(site, threads, [one for one in paged if one.request.page > 1]),
     ]

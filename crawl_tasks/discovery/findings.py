@@ -12,6 +12,7 @@ from crawl_tasks.discovery.news_page import NewsPage
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.timezone import Zone
 from crawl_tasks.parse.board_index import FoundBoard
+from crawl_tasks.parse.date_order import UNDECIDED, Decision
 from crawl_tasks.parse.values.dates_by_language import KNOWN
 from crawl_tasks.sites.board import BoardKind
 
@@ -22,9 +23,9 @@ class Findings:
 
     `prefix` is the path of the forum's directory. With `has_board_addresses` no template produces the boards'
     addresses, and the file names each. `news` is a page that tells of all boards. `doubts` are what the front page says
-    against the boards. `sessions` are parameters that are left out of addresses. `language` is that of the pages, and
-    `encoding` their charset
-    where they name none that fits.
+    against the boards. `sessions` are parameters that are left out of addresses. `language` is that of the pages,
+    `encoding` their charset where they name none that fits, and `order` that of their dates in figures. `dates` are
+    three of these, with the moments that are read.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Findings:
     sessions: tuple[str, ...] = ()
     language: str = ""
     encoding: str = ""
+    order: Decision = UNDECIDED
+    dates: tuple[str, ...] = ()
 
 
 def site_file(found: Findings) -> str:
@@ -67,6 +70,8 @@ def site_file(found: Findings) -> str:
         lines.append(f"timezone: {found.zone.name}  # {_plain(found.zone.why)}")
     else:
         lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
+    if found.order.order is not None:
+        lines.append(f"date_order: {found.order.order.value}  # {_plain(found.order.why)}")
     if found.language and found.language not in KNOWN:
         lines.append(f"languages: [{found.language}, en]  # the pages say so; their dates may be in words")
     if found.encoding:

@@ -135,7 +135,7 @@ def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: Found
     names = [slot for slot in names if not titles & set(slot.texts().values())]
     author = names[0] if names else None
     authors = author.texts() if author else {}
-    moments = slots.moments(known=like.form)
+    moments = slots.moments(known=like.order)
     moment = moments[0] if moments else None
     apart = [*([author] if author else []), *(one.slot for one in moments)]
     trails = [slot for slot in slots.all if any(node.tag in _NO_TEXTS for node in slot.nodes.values())]
@@ -184,7 +184,7 @@ def _of_slots(
     """Find the fields of posts at the paths that they have in comments, with selectors from the top of the page."""
     author = slots.at(paths[0]) if paths[0] is not None else None
     author = replace(author, regex=like.regex) if author is not None else None
-    moment = next((one for one in slots.moments(0.5, like.form) if one.slot.path == paths[1]), None)
+    moment = next((one for one in slots.moments(0.5, like.order) if one.slot.path == paths[1]), None)
     authors = author.texts() if author else {}
     scope = selector_in(pages, slots.records, misses=0)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.repeated_records import highest, upwards
-from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.discovery.timestamps import is_epoch, times_in
 from crawl_tasks.parse.document import Document
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -98,6 +98,9 @@ def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str
             if not mark or url is None or not (is_here or is_named):
                 continue
         elif attr != "id" and not attr.startswith("data-") and not (attr == "name" and node.tag == "a"):
+            continue
+        elif attr.startswith("data-") and is_epoch(text):
+            # Two posts of one second are two.
             continue
         found = _ID.fullmatch(text)
         if found and not _NOT_AN_ID.search(attr) and not _NOT_AN_ID.search(text[: found.start(1)]):

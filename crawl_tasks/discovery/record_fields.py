@@ -17,6 +17,7 @@ from crawl_tasks.discovery.timestamps import UNTIL_TIME, moment_of
 from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.parse.values.dates import is_fixed
 from crawl_tasks.parse.values.text import lines as lines_of
+from crawl_tasks.sites.site_terms import DateOrder
 
 _OFTEN = 0.8
 Select = Callable[[Slots, Slot], str | None]
@@ -36,8 +37,8 @@ class FoundFields:
     paths: tuple[Path | None, ...] = (None, None, None)
     """The paths of author, moment and body."""
 
-    form: str = ""
-    """The format of moments."""
+    order: DateOrder | None = None
+    """The order of moments in figures."""
 
     edited: str | None = None
     """The selector of notes of edits."""
@@ -84,7 +85,7 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     again = partial(rules_of, slots, author, moment, path, authors, foreign=foreign, note=note)
     paths = (author.path if author else None, moment.slot.path if moment else None, path)
     return FoundFields(
-        again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.form if moment else "",
+        again(in_records), authors, moment.at if moment else {}, again, slots, paths, moment.order if moment else None,
         edited, foreign, author.regex if author else "", note,
         moment is not None and not all(map(is_fixed, moment.texts())),
     )  # fmt: skip
@@ -118,8 +119,7 @@ def rules_of(
             dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
             rules["body"] = f"{{{start}drop: {dropped}{f', regex: {scalar(note.body)}' if note else ''}}}"
             if note is not None and note.edited:
-                form = f", format: {scalar(note.form)}" if note.form else ""
-                rules["edited_at"] = f"{{{start}drop: {dropped}, text: lines, regex: {scalar(note.edited)}{form}}}"
+                rules["edited_at"] = f"{{{start}drop: {dropped}, text: lines, regex: {scalar(note.edited)}}}"
             whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
             rules |= {"body_html": whole} if css else {}
     if moment is not None:
@@ -147,10 +147,9 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     parts = [f"css: {scalar(css)}"]
     is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
     parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
-    # A format takes the whole text, and a number may stand right before a date: `<a>#1</a>2024-06-19 22:17`.
+    # A number may stand right before a date: `<a>#1</a>2024-06-19 22:17`.
     whole = moment.slot.texts() if moment.is_own else {}
-    is_mixed = any(moment_of(text) != moment.at.get(at) for at, text in whole.items())
-    parts += ["text: own"] * bool(moment.is_own and (moment.form or moment.is_begun or is_mixed))
+    is_mixed = any(moment_of(text, moment.order or DateOrder.DMY) != moment.at.get(at) for at, text in whole.items())
+    parts += ["text: own"] * bool(moment.is_own and (moment.is_begun or is_mixed))
     parts += [f"regex: {scalar(UNTIL_TIME)}"] * moment.is_begun
-    parts += [f"format: {scalar(moment.form)}"] if moment.form else []
     return {name: scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"}

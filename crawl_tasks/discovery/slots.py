@@ -16,8 +16,9 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.address_shape import PEOPLE
 from crawl_tasks.discovery.links import kind_of
 from crawl_tasks.discovery.slot_texts import LONGEST_DATE, are_moments, is_name, is_of_author, matches_in
-from crawl_tasks.discovery.timestamps import form_by_age, form_of, moment_of, until_time
+from crawl_tasks.discovery.timestamps import moment_of, order_by_age, order_of, stamps_of, until_time
 from crawl_tasks.discovery.vocabulary import REPLIES, VIEWS
+from crawl_tasks.sites.site_terms import DateOrder
 
 Path = tuple[str, ...]
 _UNSEEN = frozenset(("script", "style", "template", "select", "button", "textarea", "noscript", "svg"))
@@ -34,7 +35,6 @@ _FEWEST_TEXTS = 3
 _FEWEST_OF_AUTHORS = 5
 _PERSON = re.compile(r"author|user|poster|nick|member|byline|person|fn\b", re.IGNORECASE)
 _TIMES = ("datetime", "content", "title", "")
-_EPOCH = re.compile(r"^data-.*(?:time|date|stamp|epoch|created|posted)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class MomentSlot:
-    """A slot of moments: the attribute with the moment ("" for the text), a strptime format if needed, the moments.
+    """A slot of moments: the attribute with the moment ("" for the text), the order of figures if any, the moments.
 
     With `is_own` the moment stands outside of inner elements, with `is_begun` at the beginning of a longer text.
     """
 
     slot: Slot
     attr: str
-    form: str
+    order: DateOrder | None
     at: Mapping[int, int]
     is_own: bool = False
     is_begun: bool = False
@@ -132,11 +132,11 @@ class Slots:
             scored.append((score, slot))
         return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
 
-    def moments(self, share: float = 0.8, known: str = "") -> list[MomentSlot]:
-        """Return slots of moments, in the order of the page. `known` is the format where these few do not tell it."""
+    def moments(self, share: float = 0.8, known: DateOrder | None = None) -> list[MomentSlot]:
+        """Return slots of moments, in the order of the page. `known` is the order where these few do not tell it."""
         found = []
         for slot in self._often(share):
-            stamps = [name for name in next(iter(slot.nodes.values())).attributes if slot.path and _EPOCH.search(name)]
+            stamps = stamps_of([*slot.nodes.values()]) if slot.path else []
             for attr in (*stamps, *_TIMES):
                 said = slot.texts() if not attr else {
                     at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
@@ -148,12 +148,15 @@ class Slots:
                 said = {at: text for at, text in said.items() if len(text) <= LONGEST_DATE}
                 if len(said) < share * len(self.records):
                     continue
-                form = form_of(list(said.values())) or known or form_by_age(said, slot.texts())
-                read = {at: one for at, text in said.items() if (one := moment_of(text, form)) is not None}
+                order = order_of(list(said.values())) or known or order_by_age(said, slot.texts())
+                # Whatever the order, all slots are read alike, and the pages tell it in the end.
+                read = {
+                    at: one for at, text in said.items() if (one := moment_of(text, order or DateOrder.DMY)) is not None
+                }
                 # One moment in all records is that of the page, or of everybody's joining.
                 is_one = len(read) > 2 and len(set(read.values())) == 1
                 if len(read) >= share * len(said) and not is_one:
-                    found.append(MomentSlot(slot, attr, form, read, is_own, is_begun))
+                    found.append(MomentSlot(slot, attr, order, read, is_own, is_begun))
                     break
         return found
 

@@ -12,22 +12,30 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.dates import clean, read_date
 from crawl_tasks.parse.values.dates_by_language import DAY
+from crawl_tasks.parse.values.numeric_dates import figures_in, likely_orders, sure_orders
 from crawl_tasks.parse.values.relative import is_relative
+from crawl_tasks.sites.site_terms import DateOrder
 
 _MARKED = "time, [datetime], [itemprop=dateCreated], [property*='dc:created']"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
 _BARE_DAYS = frozenset(("today", "yesterday", "今天", "昨天"))
-# Whether the day comes first only several dates tell.
-_STROKES = re.compile(r"(?<!\d)(\d{1,2})(?:/(\d{1,2})/(\d{4}|\d\d)|-(\d{1,2})-(\d{4}))(?!\d)")
-# Korean programs leave the century out: 24-07-01 12:00.
-_SHORT_YEAR = re.compile(r"(\d\d)-(\d\d)-(\d\d)(?: \d\d:\d\d(:\d\d)?)?")
 # A name may stand before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 # phpBB 2 writes the subject behind the moment.
 _LONGEST_LINE = 150
-UNTIL_TIME = r"(?i)^.{0,50}?\d{1,2}(?::|h|時)\d\d(?::\d\d|分)?(?: ?[ap]m\b)?"
+UNTIL_TIME = (
+    r"(?i:^.{0,50}?\d{1,2}(?::|h|時)\d\d(?::\d\d|分)?)"
+    r"(?: ?(?:(?i:[aefp]\.?m)\b\.?|[A-Z]{2,5}\b|[^\x00-\x7f](?:\.?[^\x00-\x7f]){0,3}\b\.?)){0,2}(?: ?[+-]\d\d:?\d\d\b)?"
+)
+"""What a moment ends with: the time, the half of the day and the zone."""
 _UTC = ZoneInfo("UTC")
+# Attributes of other values.
+_NO_STAMPS = frozenset(("id", "class", "href", "src", "name", "for", "style", "datetime", "content", "title", "width"))
+_SAME_DAY_S, _PART_OF_AGE = 1.6 * 86_400, 0.6
+_EPOCHS = (10, 13, 16, 19)
+_FIRST_POST_S, _DAY_S = 946_684_800, 86_400
+"""Ids that look like earlier moments are more than those."""
 
 
 def times_in(record: LexborNode) -> list[LexborNode]:
@@ -73,54 +81,53 @@ def _is_relative(plain: str) -> bool:
 
 def names_moment(plain: str) -> bool:
     """Return whether a text on one line holds a moment, perhaps among other words."""
-    return (
-        bool(_STROKES.search(plain) or _SHORT_YEAR.fullmatch(plain)) or read_date(plain, time.time(), _UTC) is not None
+    return figures_in(plain) is not None or read_date(plain, time.time(), _UTC) is not None
+
+
+def is_epoch(text: str) -> bool:
+    """Return whether a text may be an epoch of a forum's post, by its value alone: in seconds or a part of them."""
+    if not text.isascii() or not text.isdecimal() or len(text) not in _EPOCHS:
+        return False
+    return _FIRST_POST_S < int(text[:10]) < time.time() + _DAY_S
+
+
+def stamps_of(nodes: Sequence[LexborNode]) -> list[str]:
+    """Return the attributes with epochs, by their values alone: those of the moments that the texts tell, if any do."""
+    names = {name for node in nodes for name in node.attributes} - _NO_STAMPS
+    return sorted(name for name in names if all(_is_stamp(node, node.attributes.get(name) or "") for node in nodes))
+
+
+def _is_stamp(node: LexborNode, value: str) -> bool:
+    if not is_epoch(value):
+        return False
+    text = " ".join(node.text().split())
+    shown = moment_of(text, DateOrder.DMY) if len(text) <= _LONGEST else None
+    stamp = int(value[:10])
+    return shown is None or abs(stamp - shown) <= max(_SAME_DAY_S, _PART_OF_AGE * (time.time() - stamp))
+
+
+def order_of(texts: Sequence[str]) -> DateOrder | None:
+    """Return the order of dates in figures that only several of them tell, None for other texts."""
+    many = [figures for text in texts if (figures := figures_in(text)) is not None]
+    if not many or len(many) * 10 < len(texts) * 9:
+        return None
+    orders = sure_orders(many, time.time())
+    orders = orders if len(orders) == 1 else orders & likely_orders(many, time.time())
+    return min(orders) if len(orders) == 1 else None
+
+
+def order_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> DateOrder | None:
+    """Return the order of dates without a day above 12, where texts beside tell their age, as `3 months ago`."""
+    shown = {at: moment for at in said if (moment := moment_of(texts[at])) is not None}
+    if not shown or not any(map(figures_in, said.values())):
+        return None
+    return min(
+        DateOrder, key=lambda order: sum(abs((moment_of(said[at], order) or 0) - age) for at, age in shown.items())
     )
 
 
-def form_of(texts: Sequence[str]) -> str:
-    """Return the strptime format of dates with strokes, whose order only several dates tell, else an empty text."""
-    short = [one for text in texts if (one := _SHORT_YEAR.fullmatch(text))]
-    if texts and len(short) == len(texts):
-        # The years of a few dates differ less than their days.
-        is_year_first = len({one[1] for one in short}) <= len({one[3] for one in short})
-        day = "%y-%m-%d" if is_year_first else "%d-%m-%y"
-        return f"{day} %H:%M{':%S' * bool(short[0][4])}" if ":" in texts[0] else day
-    found = [_STROKES.search(text) for text in texts]
-    days = [one for one in found if one]
-    if not days or len(days) * 10 < len(texts) * 9:
-        return ""
-    is_day_first = any(int(one[1]) > 12 for one in days)
-    if is_day_first == any(int(one[2] or one[4]) > 12 for one in days):
-        return ""
-    return _stroke_form(texts[found.index(days[0])], days[0], is_day_first=is_day_first)
-
-
-def form_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> str:
-    """Return the format of dates without a day above 12, where texts beside tell their age, as `3 months ago`."""
-    shown = {at: one for at in said if (one := moment_of(texts[at])) is not None}
-    day = next(filter(None, map(_STROKES.search, said.values())), None)
-    if day is None or not shown:
-        return ""
-    forms = [_stroke_form(day.string, day, is_day_first=is_first) for is_first in (True, False)]
-    return min(forms, key=lambda form: sum(abs((moment_of(said[at], form) or 0) - age) for at, age in shown.items()))
-
-
-def _stroke_form(text: str, day: re.Match[str], *, is_day_first: bool) -> str:
-    year = "%y" if day[3] and len(day[3]) == 2 else "%Y"
-    stroke = day[0][len(day[1])]
-    # Weekdays before it differ.
-    form = text[0 if re.search(r"\d", text[: day.start()]) else day.start() :].lower()
-    form = form.replace(day[0], stroke.join(("%d", "%m", year) if is_day_first else ("%m", "%d", year)))
-    form = re.sub(r"\d{1,2}h\d\d", "%Hh%M", form)
-    has_half = re.search(r"\d\s?[ap]m\b", form)
-    form = re.sub(r"\d{1,2}:\d\d:\d\d", "%I:%M:%S" if has_half else "%H:%M:%S", form)
-    form = re.sub(r"\d{1,2}:\d\d", "%I:%M" if has_half else "%H:%M", form)
-    return re.sub(r"(?<=[MS])(\s?)[ap]m\b", r"\1%p", form)
-
-
-def moment_of(text: str, form: str = "") -> int | None:
+def moment_of(text: str, order: DateOrder | None = None) -> int | None:
     """Return the moment that a short text names, None for another text."""
-    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and len(text) not in (10, 13)):
+    if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and not is_epoch(text)):
         return None
-    return read_date(text, time.time(), _UTC, formats=(form,) if form else ())
+    return read_date(text, time.time(), _UTC, order=order)

@@ -8,16 +8,21 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, is_afternoon
+from crawl_tasks.parse.values.dates import read_date
+
 _OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
 # Half an hour and three quarters, written as decimals of an hour.
 _MINUTES = {"5": 30, "75": 45}
 _PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)(?::\d\d)?\s*([AaPp])?\.?[Mm]?")
+_CLOCK = re.compile(
+    rf"(?:({HALF_BEFORE})\s*)?(?<!\d)(\d{{1,2}}):(\d\d)(?::\d\d)?(?:\s*({HALF_BEHIND}))?", re.IGNORECASE
+)
 _NOW = re.compile(
     r"(?:current (?:date|time)[^:\d]{0,20}|time (?:now )?is(?: now)?|it is (?:currently|now)"
     r"|现在时间|当前时间|現在[時时][間刻]|aktuelle (?:uhr)?zeit|es ist (?:jetzt|gerade)"
     r"|heure actuelle|hora actual|текущее время)"
-    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m)?)",
+    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d(?::\d\d)?(?:\s?[^\W\d_][.\w]{0,3})?)",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
@@ -43,6 +48,10 @@ _HOMES = {
     "ru": "Europe/Moscow",
 }  # fmt: skip
 _LATELY_S = 7200
+# Hawaii, and New Zealand in summer.
+_WESTERNMOST, _EASTERNMOST = -600, 780
+_CLOCK_S = 900
+_UTC = ZoneInfo("UTC")
 
 
 class Zone(NamedTuple):
@@ -80,19 +89,33 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool =
     shown = list(_CLOCK.finditer(text))
     if not shown:
         return None
-    hour, minute, half = int(shown[-1][1]), int(shown[-1][2]), (shown[-1][3] or "").lower()
+    hour, minute, half = int(shown[-1][2]), int(shown[-1][3]), (shown[-1][4] or shown[-1][1] or "").lower()
     if half:
-        hour = hour % 12 + (12 if half == "p" else 0)
+        hour = hour % 12 + (12 if is_afternoon(half) else 0)
     there = datetime.fromtimestamp(at_s, UTC)
     ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
     # The page may have been made a minute before the response, and the day there may be another one.
     quarter = round(((ahead + 720) % 1440 - 720) / 15) * 15
     why = f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC"
+    if is_far(quarter):
+        # A half of the day that was not understood is as likely. The date beside the clock is a second witness.
+        wall = read_date(text, at_s, _UTC)
+        if wall is None or not _has_day(text) or abs(wall - at_s - 60 * quarter) > _CLOCK_S:
+            return None
     place = next((name for name in _PLACES if _minutes_ahead(name, there) == quarter), None)
     if changes and quarter and place:
         return Zone(place, f"{why}; check this: it may be another place with that hour")
     name = zone_of_offset(quarter, language=language)
     return Zone(name, why) if name else None
+
+
+def is_far(minutes: int) -> bool:
+    """Return whether hardly anybody lives where clocks are so many minutes ahead of UTC."""
+    return not _WESTERNMOST <= minutes <= _EASTERNMOST
+
+
+def _has_day(text: str) -> bool:
+    return re.search(r"\d", _CLOCK.sub("", text)) is not None
 
 
 def _minutes_ahead(name: str, moment: datetime) -> int:

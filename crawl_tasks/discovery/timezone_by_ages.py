@@ -15,10 +15,17 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.discovery.checks import times_ahead
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.front_page import language_of
-from crawl_tasks.discovery.timestamps import form_of
-from crawl_tasks.discovery.timezone import Zone, place_of_offsets, zone_by_times_ahead, zone_of_offset, zone_said
-from crawl_tasks.parse.document import Document
+from crawl_tasks.discovery.timezone import (
+    Zone,
+    is_far,
+    place_of_offsets,
+    zone_by_times_ahead,
+    zone_of_offset,
+    zone_said,
+)
+from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import is_stable, read_date
+from crawl_tasks.sites.site_terms import DateOrder
 
 _LONGEST = 60
 _MOST = 200
@@ -68,7 +75,7 @@ def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone |
             Zone(place, f"{count} fit there in summer and winter; check this: it may be a neighbour") if place else None
         )
     name = zone_of_offset(whole[0], language=language)
-    if name is None or len(whole) > 2:
+    if name is None or len(whole) > 2 or (is_far(whole[0]) and len(told) == 1):
         return None
     return Zone(name, f"{count} fit no other" if len(fits) == 1 else f"{count} fit best; check this: others fit too")
 
@@ -76,11 +83,11 @@ def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone |
 def _told_twice(document: Document) -> Iterator[tuple[float, float, int]]:
     """Yield the least and the most minutes ahead of UTC that a pair of times allows, and the moment."""
     at_s = document.page.at_s
-    for node in document.root.css("[title], [datetime]"):
+    for node in find_all(document.root, "[title], [datetime]"):
         texts = [text for text in _texts(node) if 0 < len(text) <= _LONGEST]
         for shown in texts:
-            wall = _on_the_wall(shown, at_s)
             known = next((span for text in texts if text is not shown and (span := _span(text, at_s))), None)
+            wall = _on_the_wall(shown, at_s, known[0]) if known is not None else None
             if wall is not None and known is not None:
                 first, last = known
                 yield (wall - last) / 60 - 1, (wall - first) / 60 + 1, first
@@ -92,13 +99,17 @@ def _texts(node: LexborNode) -> list[str]:
     return [" ".join((text or "").split()) for text in said]
 
 
-def _on_the_wall(text: str, at_s: float) -> int | None:
-    """Return a time without zone, read as UTC."""
+def _on_the_wall(text: str, at_s: float, known_s: int) -> int | None:
+    """Return a time without zone, read as UTC, by the order of day and month that comes nearest to the known moment."""
     if not _TIME_OF_DAY.search(text) or not is_stable(text):
         return None
-    formats = tuple(filter(None, (form_of([text]),)))
-    here, there = (read_date(text, at_s, zone, formats=formats) for zone in (_UTC, _AWAY))
-    return None if here == there else here
+    walls = [
+        here
+        for order in (None, *DateOrder)
+        for here, there in [[read_date(text, at_s, zone, order=order) for zone in (_UTC, _AWAY)]]
+        if here is not None and here != there
+    ]
+    return min(walls, key=lambda wall: abs(wall - known_s), default=None)
 
 
 def _span(text: str, at_s: float) -> tuple[int, int] | None:

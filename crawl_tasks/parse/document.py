@@ -14,6 +14,8 @@ from crawl_tasks.parse.json_ld import Json, linked_data, loads
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values.charset import PageText, decoded
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
+from crawl_tasks.parse.values.numeric_dates import NumericDate
+from crawl_tasks.sites.site_terms import DateOrder
 from crawl_tasks.urls import normalize
 
 if TYPE_CHECKING:
@@ -28,20 +30,8 @@ class Document:
     """A page while one thread reads it. Never shared between threads."""
 
     __slots__ = (
-        "_base",
-        "_declared",
-        "_decoded",
-        "_detector",
-        "_dropped",
-        "_is_utf8",
-        "_json",
-        "_linked",
-        "_source",
-        "_tree",
-        "_xml",
-        "notes",
-        "page",
-        "tables",
+        "_base", "_declared", "_decoded", "_detector", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree",
+        "_xml", "days", "is_proven", "notes", "order", "page", "tables",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +52,12 @@ class Document:
         self._base: str | None = None
         self.notes: tuple[str, ...] = ()
         """Notes on the response itself."""
+        self.order: DateOrder | None = None
+        """The order of its dates in figures."""
+        self.is_proven = False
+        """Whether its own dates prove the order, against a format that says another."""
+        self.days: list[tuple[str, NumericDate, DateOrder | None]] = []
+        """Its dates in figures as they were read: text, figures, and the order that the rule's format says."""
         self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
         """Lookup tables of a JSON page, by the three JMESPaths of a rule: from the id of an entry to a value."""
 

@@ -8,6 +8,7 @@ from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.comment_reader import CommentReader
 from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.date_order import DateOrders
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
 from crawl_tasks.parse.hub import HubReader
@@ -40,6 +41,7 @@ class SiteParser:
             stage: PageEnd() for stage, spec in site.stages.items() if spec.format is Format.HTML and not spec.embedded
         }
         self._detector = CharsetDetector()
+        self.date_orders = DateOrders(site.date_order)
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
 
@@ -75,16 +77,35 @@ class SiteParser:
         ends = None if page.is_rendered else self._ends.get(request.stage)
         note, is_sure = ends.note(document.markup_bytes) if ends is not None else ("", False)
         if not note:
-            parsed = _with_charset(read(request, document, tail), document)
+            parsed = _with_charset(self._read(read, request, document, tail), document)
             # The frame that scripts have yet to fill cannot be read, and is no example either.
             if ends is not None and is_sure:
                 ends.learn()
             return parsed
         # For the readers too: a page with a note proves no comment deleted.
         document.notes = (note,)
-        parsed = _with_charset(read(request, document, tail), document)
+        parsed = _with_charset(self._read(read, request, document, tail), document)
         notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
         return parsed._replace(notes=notes, broke_off=note if is_sure else "")
+
+    def _read(self, read: Read, request: Request, document: Document, tail: int) -> Parsed:
+        """Read a page, and again where only all its dates together tell the order of day and month."""
+        self.date_orders.begin(document)
+        try:
+            parsed = read(request, document, tail)
+        except ParseError:
+            # A required date may be one that is open.
+            is_again, notes = self.date_orders.settle(document)
+            if not is_again:
+                raise
+        else:
+            if not document.days:
+                return parsed
+            is_again, notes = self.date_orders.settle(document)
+        if is_again:
+            document.days.clear()
+            parsed = read(request, document, tail)
+        return parsed._replace(notes=(*parsed.notes, *notes)) if notes else parsed
 
     def _walls_of(self, spec: StageSpec) -> tuple[Test | None, Test | None]:
         want = self._context.want()

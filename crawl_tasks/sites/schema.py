@@ -43,6 +43,7 @@ from crawl_tasks.sites.site_login import SiteLogin
 from crawl_tasks.sites.site_terms import (
     BaseAddress,
     Charset,
+    DateOrder,
     Hosts,
     Languages,
     Name,
@@ -83,6 +84,9 @@ class Site(Part):
         description="host:port of private or loopback addresses that may be fetched; no others are.",
     )
     timezone: Timezone = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
+    date_order: DateOrder | None = optional(
+        "Order of day, month and year in dates of figures alone: dmy, mdy or ymd; by default the pages' dates tell it."
+    )
     languages: Languages = Field(
         default=("zh", "zh-Hant", "en", "ja"),
         description="Languages of dates in words that `dateparser` is asked for; most need none.",

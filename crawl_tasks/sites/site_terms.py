@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Annotated
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -24,6 +25,14 @@ _HOST_PORT = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+):([1-9][0-9]{0,4})")
 # Not http: that is the fetcher's own, under the address guard.
 _PLACE = re.compile(r"file:///\S+|(?!https?:|file:|local:)[a-z][a-z0-9+.-]{1,20}://\S+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
+
+
+class DateOrder(StrEnum):
+    """The order of day, month and year in a date of figures alone."""
+
+    DMY = "dmy"
+    MDY = "mdy"
+    YMD = "ymd"
 
 
 def _free(name: str) -> str:

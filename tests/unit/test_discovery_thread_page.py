@@ -14,6 +14,7 @@ from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.post_ids import marked_in
 from crawl_tasks.discovery.record_fields import fields_of
 from crawl_tasks.discovery.record_queries import selector_in
 from crawl_tasks.discovery.repeated_records import find_rows
@@ -183,7 +184,18 @@ def test_days_between_dashes_have_the_order_that_several_show() -> None:
     said = "<p><b>Posted: {}-04-2026, 5:41 PM<i>#1</i></b></p>"
     records = page("".join(said.format(f"{at:02}") for at in (2, 9, 20))).root.css("p")
 
-    assert [one.form for one in Slots(records).moments()] == ["%d-%m-%Y, %I:%M %p"]
+    assert [one.order for one in Slots(records).moments()] == ["dmy"]
+
+
+def test_moments_in_attributes_are_known_by_their_values_and_never_taken_for_ids() -> None:
+    said = "<div class=post><b data-order={0} data-no={1}>12 Aug 2024</b><p>{2} and more words than twenty</p></div>"
+    stamps = [1_723_420_800 + 600 * at for at in (1, 2, 3, 3)]
+    document = page("".join(said.format(at, 1_100_000_000 + 7 * n, f"text {n}") for n, at in enumerate(stamps)))
+
+    (moments,) = Slots(document.root.css("div.post")).moments()
+
+    assert (moments.attr, list(moments.at.values())) == ("data-order", stamps)
+    assert "data-order" not in [one.attr for one in marked_in(document)]
 
 
 def test_a_count_is_read_between_author_and_moment() -> None:

@@ -37,7 +37,9 @@ def page(*times: str) -> Document:
             "Asia/Kolkata",
             "fit no other",
         ),
-        (["<time datetime='2023-11-10T21:00:00+00:00' title='11/11/2023 02:30'>x</time>"], None, ""),
+        (["<time datetime='2023-11-10T21:00:00+00:00' title='11/11/2023 02:30'>x</time>"], "Asia/Kolkata", "1 time"),
+        (["<time datetime='2023-11-10T21:00:00+00:00' title='10/11/2023 11:00'>x</time>"], "Etc/GMT+10", "1 time"),
+        (["<time datetime='2023-11-10T21:00:00+00:00' title='2023-11-10 09:00'>x</time>"], None, ""),  # Etc/GMT+12
         (["<time datetime='2023-11-14T21:00:00+09:00'>23-11-14 21:00</time>"], "Etc/GMT-9", "fit no other"),
         (["<time datetime='2023-11-14T21:00:00Z'>2023-11-15 02:30</time>"], "Asia/Kolkata", "fit no other"),
         (
@@ -83,6 +85,11 @@ def test_a_zone_is_where_both_times_are_one_moment(times: list[str], name: str |
         ("现在时间: 2023-11-15 06:13", "Etc/GMT-8"),
         ("Es ist jetzt 23:13 Uhr", "Etc/GMT-1"),
         ("The match is at 23:13", None),
+        ("The time is now 22:13 Powered by a program", "UTC"),
+        ("The time is now 10:13 Powered by a program", None),  # Etc/GMT+12, or a half of the day not shown
+        ("The time is now 10:13 PM", "UTC"),
+        ("现在时间: 2023-11-15 下午 06:13", "Etc/GMT+4"),
+        ("The time is now Nov 14, 2023 10:13 am", "Etc/GMT+12"),
     ],
 )
 def test_a_clock_that_a_page_calls_one_tells_its_zone(words: str, name: str | None) -> None:

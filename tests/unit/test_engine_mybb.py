@@ -16,8 +16,8 @@ TRAIL = """<div class="navigation"><a href="forumdisplay.php?fid=3">Category</a>
 <a href="forumdisplay.php?fid=4&amp;page=2" class="pagination_next">Next</a></div></div>"""
 
 
-def row(thread: int, *, icon: str = "newfolder", cell: str = "forumdisplay_regular", when: str = "05-01-2026, 03:12 PM",
-        last: str = "05-03-2026, 09:08 AM") -> str:  # fmt: skip
+def row(thread: int, *, icon: str = "newfolder", cell: str = "forumdisplay_regular", when: str = "05-31-2023, 03:12 PM",
+        last: str = "06-03-2023, 09:08 AM") -> str:  # fmt: skip
     return f"""<tr class="inline_row"><td class="trow1 {cell}"><span class="thread_status {icon}"></span></td><td></td>
     <td><a href="showthread.php?tid={thread}&amp;action=newpost">new</a><span id="tid_{thread}">
       <a href="showthread.php?tid={thread}">Thread &lt;{thread}&gt;</a></span>
@@ -34,7 +34,7 @@ def listing(*rows: str, pager: str = "") -> str:
     {"".join(rows) or '<tr><td colspan="7" class="trow1">No threads.</td></tr>'}</table></div>"""
 
 
-def post(number: int, *, body: str = "text", when: str = "05-01-2026, 03:12 PM", edit: str = "") -> str:
+def post(number: int, *, body: str = "text", when: str = "05-31-2023, 03:12 PM", edit: str = "") -> str:
     return f"""<!-- start: postbit --><a name="pid{number}"></a><div class="post " id="post_{number}">
     <div class="author_information"><strong><span class="largetext"><a>user{number}</a></span></strong></div>
     <div class="post_head"><span class="post_date">{when} <span class="post_edit">{edit}</span></span></div>
@@ -91,8 +91,8 @@ def test_the_rows_of_a_board_are_read() -> None:
     parsed = MYBB.parse(Stage.LIST, "4", listing(*rows))
 
     first, locked = parsed.items.posts
-    assert (first.post_id, first.title, first.author, first.created_at) == ("1", "Thread <1>", "ann", 1777648320)
-    assert (first.reply_count, first.view_count, first.last_reply_at) == (1234, 107, 1777799280)
+    assert (first.post_id, first.title, first.author, first.created_at) == ("1", "Thread <1>", "ann", 1685545920)
+    assert (first.reply_count, first.view_count, first.last_reply_at) == (1234, 107, 1685783280)
     assert (found_extra(first), found_extra(locked)) == ({"pinned": "sticky"}, {"locked": "close"})
     assert parsed.items.forums[0].title == "Board"
     assert [child.stage for child in parsed.children] == [Stage.POST] * 2

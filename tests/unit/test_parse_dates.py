@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
 from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, read_date
+from crawl_tasks.sites.site_terms import DateOrder
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NOW = datetime(2024, 6, 20, 14, 54, tzinfo=SHANGHAI)  # a Thursday
@@ -121,6 +122,7 @@ def local(text: str, *, formats: tuple[str, ...] = (), languages: tuple[str, ...
         ("大前天 12:30", "2024-06-17 12:30:00"),
         ("昨天", "2024-06-19 00:00:00"),
         ("Yesterday at 10:02 PM", "2024-06-19 22:02:00"),
+        ("06-19-2024, 10:17 PM", "2024-06-19 22:17:00"),
         ("June 19, 2024, 10:17 p.m.", "2024-06-19 22:17:00"),
         ("June 19, 2024, 6 p.m.", "2024-06-19 18:00:00"),
         ("June 19, 2024, 12 a.m.", "2024-06-19 00:00:00"),
@@ -154,7 +156,7 @@ def local(text: str, *, formats: tuple[str, ...] = (), languages: tuple[str, ...
         ("am 19.06.2024", "2024-06-19 00:00:00"),
         ("am 19.06.2024 12:05", "2024-06-19 12:05:00"),
         ("19年6月19日 22:17", None),
-        ("令和3年 11月23日 10:00", None),
+        ("令和3年 11月23日 10:00", "2021-11-23 10:00:00"),
     ],
 )
 def test_a_moment_is_read_as_a_person_would(text: str, moment: str) -> None:
@@ -186,8 +188,7 @@ def test_a_date_without_a_year_is_of_the_nearest_one_that_has_passed(now: str, t
 @pytest.mark.parametrize(
     "text",
     ["", " ", "-", "abc", "2026-02-30", "2024-13-01 10:00", "2024-06-19 25:00", "0000-01-01", "10000-01-01", "5",
-     "1969-12-31T00:00:00Z", "9999-12-31 00:00", "99999999999999999999", "昨天 25:00", "x" * 200, "99999 年前",
-     "06-19-2024, 10:17 PM"],
+     "1969-12-31T00:00:00Z", "9999-12-31 00:00", "99999999999999999999", "昨天 25:00", "x" * 200, "99999 年前"],
 )  # fmt: skip
 def test_what_is_no_moment_is_left_open_and_never_now(text: str) -> None:
     assert local(text) is None
@@ -205,6 +206,194 @@ def test_what_is_no_moment_is_left_open_and_never_now(text: str) -> None:
 )
 def test_a_format_decides_what_is_ambiguous(text: str, form: str, moment: str) -> None:
     assert local(text, formats=(form,)) == moment
+
+
+def local_in(text: str, zone: str, now: str = "2026-06-17 12:00", order: DateOrder | None = None) -> str | None:
+    """Return the moment of a text, read as the crawl does, in UTC. The day is a Wednesday."""
+    at_s = datetime.fromisoformat(f"{now}+00:00").timestamp()
+    moment = read_date(text, at_s, ZoneInfo(zone), languages=LANGUAGES, order=order)
+    return None if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("24/05/12(Sun)14:05:33", "2024-05-12 14:05:33"),
+        ("05/12/24(Sun)14:05:33", "2024-05-12 14:05:33"),
+        ("12/05/24(Sun)14:05:33", "2024-05-12 14:05:33"),
+        ("05/12/24(Sun)14:05:33 No.123456", "2024-05-12 14:05:33"),
+        ("Sun May 17, 2:05 pm", "2026-05-17 14:05:00"),
+        ("Sun 17 May - 14:05", "2026-05-17 14:05:00"),
+        ("Sun 12-05-2024 14:05", "2024-05-12 14:05:00"),
+        ("Thu 12-05-2024 14:05", "2024-12-05 14:05:00"),
+        ("Mon 12-05-2024 14:05", None),
+        ("dimanche 12/05/24, 14h05", "2024-05-12 14:05:00"),
+        ("Вс 12.05.24 14:05", "2024-05-12 14:05:00"),
+        ("24.05.12(日) 14:05", "2024-05-12 14:05:00"),
+        ("12/05/2024 (Dom) 14:05", "2024-05-12 14:05:00"),
+        ("Saturday 31 Aug 24 21:33", "2024-08-31 21:33:00"),
+        ("Tue May 02, 2008 3:14 pm", "2008-05-02 15:14:00"),  # a weekday decides between orders, and against none
+        ("Dim 17 Mai - 14:05", "2026-05-17 14:05:00"),
+        ("Sam 17 Mai - 14:05", "2025-05-17 14:05:00"),  # the latest year with that weekday
+        ("Mar 12 Mai - 14:05", "2026-05-12 14:05:00"),
+        ("May 17, 2:05 pm", "2026-05-17 14:05:00"),
+        ("17 мая 14:05", "2026-05-17 14:05:00"),
+        ("20 June, 14:05", "2025-06-20 14:05:00"),
+        ("Montag um 14:05", "2026-06-15 14:05:00"),
+        ("понедельник в 14:05", "2026-06-15 14:05:00"),
+        ("Wednesday at 2:05 PM", "2026-06-10 14:05:00"),
+        ("05-04-2012, 04:00 PM", None),
+        ("05/04/12 16:00", None),
+        ("24-05-12 14:05", None),
+        ("19-05-12 14:05", None),
+        ("05.04.2012 16:00", "2012-04-05 16:00:00"),
+        ("28-05-12 14:05", "2012-05-28 14:05:00"),  # 2028 is to come
+    ],
+)
+def test_a_weekday_checks_a_day_and_is_no_day_of_its_own_beside_one(text: str, moment: str | None) -> None:
+    assert local_in(text, "UTC") == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("May 12, 2024 2:05 PM EDT", "2024-05-12 18:05:00"),
+        ("Sun, 12 May 2024 14:05:33 EST", "2024-05-12 19:05:33"),
+        ("12 May 2024 14:05 CEST", "2024-05-12 12:05:00"),
+        ("12 May 2024 14:05 (MSK)", "2024-05-12 11:05:00"),
+        ("12 мая 2024 14:05 МСК", "2024-05-12 11:05:00"),
+        ("12 May 2024 14:05 JST", "2024-05-12 05:05:00"),
+        ("May 12, 2024 2:05 PM Pacific Daylight Time", "2024-05-12 21:05:00"),
+        ("Sun May 12 2024 14:05:33 GMT+0200 (Central European Summer Time)", "2024-05-12 12:05:33"),
+        ("12 May 2024 14:05 IST", None),
+        ("12 May 2024 14:05 CST", None),
+        ("12 May 2024 14:05 XYZT", None),
+        ("Today, 02:05 PM EDT", "2026-06-17 18:05:00"),
+        ("12 May 2024 14:05 by EDDA", "2024-05-12 14:05:00"),
+    ],
+)
+def test_a_word_for_a_zone_is_read_or_leaves_the_time_open(text: str, moment: str | None) -> None:
+    assert local_in(text, "UTC") == moment
+
+
+@pytest.mark.parametrize(
+    ("zone", "text", "moment"),
+    [
+        ("Asia/Kolkata", "12 May 2024 14:05 IST", "2024-05-12 08:35:00"),
+        ("Asia/Jerusalem", "12 Jan 2024 14:05 IST", "2024-01-12 12:05:00"),
+        ("Asia/Shanghai", "12 May 2024 14:05 CST", "2024-05-12 06:05:00"),
+        ("America/Chicago", "12 Jan 2024 14:05 CST", "2024-01-12 20:05:00"),
+        ("Australia/Sydney", "12 May 2024 14:05 EST", "2024-05-12 04:05:00"),
+        ("Europe/London", "12 May 2024 14:05 BST", "2024-05-12 13:05:00"),
+    ],
+)
+def test_the_zone_of_the_site_tells_what_an_ambiguous_word_means(zone: str, text: str, moment: str) -> None:
+    assert local_in(text, zone) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 May 2024, 10:05 PM", "12 May 2024, 10:05 p.m.", "12 May 2024 10:05p", "12 Μαΐου 2024, 10:05 μμ",
+        "12 Μαΐου 2024, 10:05 μ.μ.", "12 maj 2024 10:05 em", "12 maj 2024 10:05 e.m.", "12 tháng 5 2024 10:05 CH",
+        "2024年5月12日 下午10:05", "2024年5月12日 午後10時5分",
+        "2024년 5월 12일 오후 10:05", "2024년 5월 12일 오후 10시 5분",
+        "12 مايو 2024 10:05 م", "12 مايو 2024 10:05 مساءً", "12. května 2024 10:05 odp.", "12. maj 2024 10:05 pop.",
+        "2024. május 12. 10:05 du.", "12 May 2024 10:05 de la noche", "12 maio 2024 10:05 da noite",
+        "12 мая 2024 10:05 пп", "12 май 2024 10:05 сл.об.", "12 Mayıs 2024 10:05 ÖS", "12. toukokuuta 2024 10.05 ip.",
+        "12 maggio 2024 10:05 di sera", "12 mai 2024 10:05 du soir", "12. Mai 2024 10:05 nachm.",
+        "12 mei 2024 10:05 nm",
+        "12 maja 2024 10:05 wieczorem", "12 May 2024 10:05 PTG", '12 במאי 2024 10:05 אחה"צ',
+        "12 พ.ค. 2567 10:05 หลังเที่ยง",
+    ],
+)  # fmt: skip
+def test_halves_of_the_day_are_known_in_many_languages(text: str) -> None:
+    assert local_in(text, "UTC") == "2024-05-12 22:05:00"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 May 2024 10:05 xyz",
+        "12 May 2024 10:05 qm",
+        "12 May 2024 10:05 vakaro",
+        "Today 10:05 xy",
+        "12/25/2024 10:05 zz",
+    ],
+)
+def test_an_unknown_word_behind_a_time_of_twelve_hours_leaves_it_open(text: str) -> None:
+    assert local_in(text, "UTC") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2 Days Ago, 08:15 AM", "2026-06-15 08:15:00"),
+        ("0 Days Ago, 08:15 AM", "2026-06-17 08:15:00"),
+        ("1 Week Ago, 08:15 PM", "2026-06-10 20:15:00"),
+        ("vor 2 Tagen, 08:15", "2026-06-15 08:15:00"),
+        ("2 天前 08:15", "2026-06-15 08:15:00"),
+        ("2 Days Ago", "2026-06-15 12:00:00"),
+        ("2 hours ago", "2026-06-17 10:00:00"),
+    ],
+)
+def test_the_hour_beside_an_age_in_days_is_that_days(text: str, moment: str) -> None:
+    assert local_in(text, "UTC") == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1715522733", "1715522733.0", "1715522733.25", "1715522733000", "1715522733000.0", "1715522733000000",
+     "1715522733000000000", "/Date(1715522733000)/", "/Date(1715522733000+0200)/", "\u200e1715522733"],
+)  # fmt: skip
+def test_an_epoch_is_read_in_every_unit(text: str) -> None:
+    assert local_in(text, "Asia/Tokyo") == "2024-05-12 14:05:33"
+
+
+@pytest.mark.parametrize("text", ["17155227", "171552273312", "123456789", "9999999999", "1715522733.x"])
+def test_a_number_of_another_length_is_no_epoch(text: str) -> None:
+    assert local_in(text, "UTC") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("31 พ.ค. 2567 14:05", "2024-05-31 14:05:00"),
+        ("31 พฤษภาคม 2567, 14:05 น.", "2024-05-31 14:05:00"),
+        ("วันนี้ 10:05", "2026-06-17 10:05:00"),
+        ("เมื่อวานนี้ เวลา 10:05", "2026-06-16 10:05:00"),
+        ("2567-05-31 14:05", "2024-05-31 14:05:00"),
+        ("令和6年5月12日 14:05", "2024-05-12 14:05:00"),
+        ("平成元年5月12日 14:05", "1989-05-12 14:05:00"),
+        ("昭和60年5月12日 14:05", "1985-05-12 14:05:00"),
+        ("民國113年5月12日 14:05", "2024-05-12 14:05:00"),
+        ("۱۴۰۳/۰۲/۲۳ ۱۴:۰۵", "2024-05-12 14:05:00"),
+        ("1403/02/23 14:05", "2024-05-12 14:05:00"),
+        ("۲۳ اردیبهشت ۱۴۰۳، ۱۴:۰۵", "2024-05-12 14:05:00"),
+        ("یکشنبه ۲۳ اردیبهشت ۱۴۰۳ ساعت ۱۴:۰۵", "2024-05-12 14:05:00"),
+        ("30 اسفند 1403 10:05 ب.ظ", "2025-03-20 22:05:00"),
+        ("29 اسفند 1402 14:05", "2024-03-19 14:05:00"),
+        ("30 اسفند 1402 14:05", None),
+        ("۲ ساعت پیش", "2026-06-17 10:00:00"),
+        ("دیروز 10:05", "2026-06-16 10:05:00"),
+        ("12-05-1445 14:05", None),  # of the lunar calendar
+    ],
+)
+def test_other_calendars_are_read_to_the_day(text: str, moment: str | None) -> None:
+    assert local_in(text, "UTC") == moment
+
+
+@pytest.mark.parametrize(
+    ("order", "moment"),
+    [
+        (DateOrder.DMY, "2012-04-05 16:00:00"),
+        (DateOrder.MDY, "2012-05-04 16:00:00"),
+        (DateOrder.YMD, "2005-04-12 16:00:00"),
+    ],
+)
+def test_the_order_of_a_site_decides_and_numbers_above_twelve_outrank_it(order: DateOrder, moment: str) -> None:
+    assert local_in("05/04/12 16:00", "UTC", order=order) == moment
+    assert local_in("05/28/2012 16:00", "UTC", order=order) == "2012-05-28 16:00:00"
 
 
 def test_rare_spellings_are_left_to_dateparser() -> None:
@@ -433,7 +622,10 @@ def test_a_plain_moment_is_the_clocks_own_even_on_days_it_is_changed(
         ("1969-12-31 21:01", 60),
         ("2099-12-31 20:59", LATEST - 60),
         ("2099-12-31 21:00", None),
-        ("2024-05-06 24:00", 1714964400),
+        ("2024-05-06 24:00", 1715050800),  # the midnight at its end, as ISO 8601 has it, by any Python
+        ("2024-05-06T24:00:00Z", 1715040000),
+        ("2018-11-03 24:00", 1541300400),
+        ("2024-05-06 24:01", None),
         ("2024-05-06 23:60", None),
     ],
 )

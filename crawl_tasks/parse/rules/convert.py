@@ -17,7 +17,9 @@ from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.counts import read_count, read_int
 from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.parse.values.numeric_dates import figures_in, in_order, is_open, order_of_format
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
+from crawl_tasks.sites.site_terms import DateOrder
 
 Convert: TypeAlias = Callable[[str, Document], Plain]
 Take: TypeAlias = Callable[[LexborNode], str | None]
@@ -28,6 +30,7 @@ _SIMPLE = re.compile(r"(?:([a-z][a-z0-9]*)|(?=\.))(?:\.([A-Za-z_][\w-]*))*")
 # Characters that a regex of a site file may search (docs/site-files.md): a bound on the time of a slow pattern.
 SEARCHED = 100_000
 _OTHER_THAN_WORDS = "img, picture, video, audio, iframe, embed, object"
+_LONGEST_DATE = 120
 FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
 
 
@@ -230,7 +233,8 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
 
 
 def _as_written(read: Convert) -> Convert:
-    return lambda raw, document: None if read(raw, document) is None else raw.strip()
+    # The text of a date in figures tells it from others, whatever its order.
+    return lambda raw, document: None if read(raw, document) is None and not figures_in(raw) else raw.strip()
 
 
 def reserialised(html: str) -> str:
@@ -250,10 +254,12 @@ def html_in(text: str) -> LexborNode:
 def _date_reader(rule: Rule, clock: PageClock) -> Convert:
     zone, languages, formats = clock.zone, clock.languages, rule.format
     parse = datetime.fromisoformat
+    stated = next(filter(None, map(order_of_format, formats)), None)
+    ordered = {order: tuple(in_order(form, order) for form in formats) for order in DateOrder}
 
     def read(raw: str, document: Document) -> Plain:
         # Nearly every attribute of a time element has this form. The shortcut spares the way through read_date.
-        if raw[10:11] == "T" and not formats:
+        if raw[10:11] == "T" and not formats and raw[11:13] != "24":
             try:
                 moment = parse(raw)
             except ValueError:
@@ -261,6 +267,14 @@ def _date_reader(rule: Rule, clock: PageClock) -> Convert:
             else:
                 if moment.tzinfo is not None and 1970 < moment.year < 2100:
                     return int(moment.timestamp())
-        return read_date(raw, document.page.at_s, zone, formats=formats, languages=languages)
+        at_s = document.page.at_s
+        figures = None if raw[:4].isdigit() or len(raw) > _LONGEST_DATE else figures_in(raw)
+        if figures is None:
+            return read_date(raw, at_s, zone, formats=formats, languages=languages)
+        document.days.append((raw, figures, stated))
+        order = stated if stated is not None and not document.is_proven else document.order
+        if order is None:
+            return None if is_open(figures, at_s) else read_date(raw, at_s, zone, languages=languages)
+        return read_date(raw, at_s, zone, formats=ordered[order], languages=languages, order=order)
 
     return read

@@ -10,13 +10,18 @@ import re
 import threading
 import unicodedata
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.dates_by_language import DAYS, month_of
-from crawl_tasks.parse.values.relative import UNIT_S, around, is_relative, read_relative, time_of_day
+from crawl_tasks.parse.values.calendars import in_usual_words, is_of_other_calendar
+from crawl_tasks.parse.values.dates_by_language import DAYS
+from crawl_tasks.parse.values.named_dates import day_in
+from crawl_tasks.parse.values.numeric_dates import figures_in
+from crawl_tasks.parse.values.relative import UNIT_S, clock_in, is_relative, read_relative
+from crawl_tasks.sites.site_terms import DateOrder
 
 _WEEKDAY = re.compile(r"^\D+")
 EARLIEST, LATEST = 0, 4_102_444_800  # 1970 and 2100
@@ -28,7 +33,11 @@ _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
 _NOON_S = 1_709_294_400
 # Direction marks and zero-width characters, which no reader sees and no pattern expects.
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-_YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})(?!\d)\s*[日号號일]?")
+_EPOCH = re.compile(r"(\d{9,19})(?:\.\d+)?|/[Dd][Aa][Tt][Ee]\((\d{9,14})(?:[+-]\d{4})?\)/").fullmatch
+_EPOCH_OF_1990 = 631_152_000
+_BUDDHIST_YEAR = 2400
+# NumericDate of a date that is left open are no part of a day by its weekday, and nothing that `dateparser` may read.
+_FIGURES_ALONE = re.compile(r"\d[-/.]\d{1,2}[-/.]\d|(?<!\d)\d{1,2}[-/]\d{1,2}(?!\d)")
 _USUAL_LENGTH = 32
 _USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
 _USUAL_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?").fullmatch
@@ -36,28 +45,6 @@ _USUAL_WORDS = re.compile(
     r"(\d{1,5})\s?(秒|分|小时|小時|天|日|周|週|minute|hour|day|week)(?:钟|鐘)?(?:前|s? ago)"
     r"|(今天|昨天|前天|[Tt]oday|[Yy]esterday),?(?: at)?\s*(\d{1,2}):(\d{2})"
 ).fullmatch
-# A year of two figures or of an emperor's reign stands before 年, and is none that could be left out.
-_MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
-_DMY_WORDS = re.compile(
-    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})[.׳]?,?[\s-]+"
-    r"(?:de |del )?(\d{4})(?!\d)"
-)
-_MDY_WORDS = re.compile(r"\b([^\W\d_]{3,12})[.׳]?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
-# `2025. december 12.`, `2025 m. gruodžio 12 d.`
-_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})\.?(?: m\.)? ([^\W\d_]{3,12})\.? (\d{1,2})\b")
-# `2025. gada 12. decembris`
-_YDM_WORDS = re.compile(r"(?<!\d)(\d{4})\. gada (\d{1,2})\. ([^\W\d_]{3,12})")
-# With the places of year, month and day.
-_IN_WORDS = ((_DMY_WORDS, 3, 2, 1), (_MDY_WORDS, 3, 1, 2), (_YMD_WORDS, 1, 2, 3), (_YDM_WORDS, 1, 3, 2))
-# `12 tháng 12, 2025`
-_DMY_MONTH = re.compile(r"(?<!\d)(\d{1,2}) (?:tháng|thg) (\d{1,2})(?:,| năm)? (\d{4})(?!\d)")
-# With dots the day stands first everywhere. Strokes say nothing of the order.
-_DMY = re.compile(r"(?<![\d.])(\d{1,2})\. ?(\d{1,2})\. ?(\d{4}|\d{2}(?=\D))(?!\.?\d)")
-# `GMT+8` is an offset. Without the letters it takes four figures, as `10:05 - 12 replies` has none.
-_OFFSET = re.compile(
-    r"\d\s*(?:[ap]\.? ?m\b\.?\s*)?\(?"
-    r"(?:(?:(?:utc|gmt)\s?|(?=[+-]\d\d:?\d\d\b))([+-])(\d{1,2}):?(\d{2})?\b|(?:z|utc|gmt)\b)"
-)
 _PREFIX = re.compile(
     r"^\s*(?:posted|created|joined|edited|last|on|at|by|发表于|發表於|发布于|编辑于|于|[:：,，\s]+)+\s*", re.I
 )
@@ -65,8 +52,9 @@ _dateparser_lock = threading.Lock()
 
 
 def read_date(
-    text: str, at_s: float, zone: ZoneInfo, *, formats: tuple[str, ...] = (), languages: tuple[str, ...] = ()
-) -> int | None:
+    text: str, at_s: float, zone: ZoneInfo, *, formats: tuple[str, ...] = (), languages: tuple[str, ...] = (),
+    order: DateOrder | None = None,
+) -> int | None:  # fmt: skip
     """Return the moment that a text names, in seconds since the epoch, or None.
 
     Args:
@@ -75,6 +63,7 @@ def read_date(
         zone: the time zone of the forum's clock. A zone in the text outranks it.
         formats: strptime formats, tried first.
         languages: for `dateparser`, the slow last resort. Without languages it is not used. `hr` also names months.
+        order: the order of a day in figures. Without it a day that two orders make is left open, except with dots.
     """
     moment = None
     if not formats:
@@ -90,7 +79,7 @@ def read_date(
             return None
         moment = _by_format(plain, formats, zone)
         if moment is None:
-            moment = _read(plain, at_s, zone, languages)
+            moment = _read(_Text(text, plain, at_s, zone), languages, order)
     return moment if moment is not None and EARLIEST < moment < LATEST else None
 
 
@@ -114,13 +103,18 @@ def is_fixed(text: str) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return the text in NFKC and lower case, without direction marks. A text too long for a date becomes empty."""
+    """Return the text in NFKC and lower case, without direction marks, in European digits and the Gregorian calendar.
+
+    A text too long for a date becomes empty.
+    """
     plain = text.strip()
     if len(plain) > _LONGEST:
         return ""
     if not plain.isascii():
         plain = _MARKS.sub("", unicodedata.normalize("NFKC", plain))
-    return plain.lower()
+        plain = "".join([f"{unicodedata.digit(sign)}" if sign.isdecimal() else sign for sign in plain])
+    plain = plain.lower()
+    return in_usual_words(plain) if is_of_other_calendar(plain) else plain
 
 
 @lru_cache(maxsize=4096)
@@ -169,16 +163,28 @@ def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
 
 
 def _machine(text: str, zone: ZoneInfo) -> int | None:
-    """Return the moment of ISO 8601 with at least minutes, or of epoch seconds or milliseconds."""
-    if text.isdigit() and text.isascii():
-        return int(text) if len(text) == 10 else int(text) // 1000 if len(text) == 13 else None
-    if len(text) < 16 or text[4] != "-" or text[13] == ".":
+    """Return the moment of ISO 8601 with at least minutes, or of an epoch in a unit from seconds to nanoseconds."""
+    if text[:1].isdigit() or text[:1] == "/":
+        found = _EPOCH(text)
+        if found:
+            return _of_epoch(found[1] or found[2])
+    # Python 3.14 reads 24:00, those before do not.
+    if len(text) < 16 or text[4] != "-" or text[13] == "." or text[11:13] == "24":
         return None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return _epoch(moment, zone)
+    return _epoch(moment, zone) if moment.year < _BUDDHIST_YEAR else None
+
+
+def _of_epoch(figures: str) -> int | None:
+    """Return the seconds of an epoch, None for a number of another length: the length tells the unit."""
+    places = len(figures) - 10
+    if places in (0, 3, 6, 9):
+        return int(figures[:10])
+    # The years from 1990 to 2001.
+    return int(figures) if places == -1 and int(figures) >= _EPOCH_OF_1990 else None
 
 
 def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | None:
@@ -186,62 +192,42 @@ def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | No
     for form, said in product(formats, (plain, _WEEKDAY.sub("", plain))):
         if said == plain or form.lower().startswith(("%d", "%m", "%y")):
             with suppress(ValueError):
-                return _epoch(datetime.strptime(said, form), zone)
+                moment = datetime.strptime(said, form)
+                figures = figures_in(plain)
+                # strptime asks for a weekday, and does not hold it against the day.
+                if figures is None or not figures.weekdays or moment.weekday() in figures.weekdays:
+                    return _epoch(moment, zone)
     return None
 
 
-def _read(plain: str, at_s: float, zone: ZoneInfo, languages: tuple[str, ...]) -> int | None:
+class _Text(NamedTuple):
+    """A text to read: as it is shown, cleaned, with the moment of the response and the forum's zone."""
+
+    shown: str
+    plain: str
+    at_s: float
+    zone: ZoneInfo
+
+
+def _read(text: _Text, languages: tuple[str, ...], order: DateOrder | None) -> int | None:
+    plain, zone = text.plain, text.zone
     quick = _machine(plain.upper(), zone)
     if quick is not None:
         return quick
-    now = datetime.fromtimestamp(at_s, zone)
-    day = _day(plain, now, languages)
-    if day is not None:
-        (year, month, date), rest = day
-        try:
-            moment = datetime(year, month, date, *time_of_day(rest), tzinfo=_zone_in(rest) or zone)
-        except ValueError:
+    now = datetime.fromtimestamp(text.at_s, zone)
+    try:
+        day = day_in(plain, now, languages, order)
+        if day is not None:
+            (year, month, date), rest = day
+            return _epoch(clock_in(rest, text.shown, datetime(year, month, date), zone), zone)
+        if figures_in(plain) or _FIGURES_ALONE.search(plain):
             return None
-        return _epoch(moment, zone)
-    relative = read_relative(plain, now)
+        relative = read_relative(plain, text.shown, now)
+    except (ValueError, OverflowError):
+        return None
     if relative is not None:
         return _epoch(relative, zone)
     return _by_dateparser(plain, now, zone, languages) if languages else None
-
-
-def _day(plain: str, now: datetime, languages: tuple[str, ...]) -> tuple[tuple[int, int, int], str] | None:
-    """Return year, month and date of a text, and its rest, where the time is looked for."""
-    found = _YMD.search(plain)
-    if found:
-        return (int(found[1]), int(found[2]), int(found[3])), around(found)
-    for pattern, year, word, date in _IN_WORDS:
-        found = pattern.search(plain)
-        month = month_of(found[word], languages) if found else None
-        if found and month is not None:
-            return (int(found[year]), month, int(found[date])), around(found)
-    found = _DMY_MONTH.search(plain)
-    if found:
-        return (int(found[3]), int(found[2]), int(found[1])), around(found)
-    found = _DMY.search(plain)
-    if found:
-        years = int(found[3])
-        return (years + 2000 * (years < 70) + 1900 * (70 <= years < 100), int(found[2]), int(found[1])), around(found)
-    found = _MD.search(plain)
-    if found:
-        month, date = int(found[1]), int(found[2])
-        # A forum leaves the year out while it is the current one; just after New Year that is the last one. The clock
-        # of a forum may be a day ahead, which on 31 December is the next year.
-        soon = now + timedelta(days=1)
-        return (soon.year - ((month, date) > (soon.month, soon.day)), month, date), around(found)
-    return None
-
-
-def _zone_in(text: str) -> tzinfo | None:
-    found = _OFFSET.search(text)
-    if found is None:
-        return None
-    offset = timedelta(hours=int(found[2] or 0), minutes=int(found[3] or 0))
-    return timezone(-offset if found[1] == "-" else offset)
 
 
 def _epoch(moment: datetime, zone: ZoneInfo) -> int | None:

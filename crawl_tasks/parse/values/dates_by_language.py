@@ -53,6 +53,13 @@ januar februar mart april maj jun jul avgust septembar oktobar novembar decembar
 ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου νοεμβρίου δεκεμβρίου
 ιανουάριος φεβρουάριος μάρτιος απρίλιος μάιος ιούνιος ιούλιος αύγουστος σεπτέμβριος οκτώβριος νοέμβριος δεκέμβριος
 ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר
+yanvar fevral mart aprel may iyun iyul avqust sentyabr oktyabr noyabr dekabr
+janar shkurt mars prill maj qershor korrik gusht shtator tetor nëntor dhjetor
+urtarrila otsaila martxoa apirila maiatza ekaina uztaila abuztua iraila urria azaroa abendua
+қаңтар ақпан наурыз сәуір мамыр маусым шілде тамыз қыркүйек қазан қараша желтоқсан
+იანვარი თებერვალი მარტი აპრილი მაისი ივნისი ივლისი აგვისტო სექტემბერი ოქტომბერი ნოემბერი დეკემბერი
+հունվարի փետրվարի մարտի ապրիլի մայիսի հունիսի հուլիսի օգոստոսի սեպտեմբերի հոկտեմբերի նոյեմբերի դեկտեմբերի
+ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر
 يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
 """
 # Polish, Czech and Belarusian have some of these names for other months.
@@ -61,9 +68,9 @@ siječnja veljače ožujka travnja svibnja lipnja srpnja kolovoza rujna listopad
 siječanj veljača ožujak travanj svibanj lipanj srpanj kolovoz rujan listopad studeni prosinac
 """
 KNOWN: Final = frozenset((
-    "ar", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "gl", "he",
+    "ar", "be", "bg", "bs", "ca", "cs", "da", "de", "el", "en", "es", "et", "fa", "fi", "fr", "gl", "he",
     "hu", "id", "is", "it", "ja", "ko", "lt", "lv", "mk", "ms", "nb", "nl", "nn", "no", "pl", "pt",
-    "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk", "vi", "zh",
+    "ro", "ru", "sk", "sl", "sr", "sv", "th", "tr", "uk", "vi", "zh",
 ))  # fmt: skip
 """The languages whose dates are read without being named."""
 _LEAST: Final = 3
@@ -100,9 +107,9 @@ DAYS: Final = {
     word: back
     for back, words in enumerate((
         "today heute aujourd'hui aujourd’hui hoy oggi hoje vandaag dzisiaj dziś dnes danes danas idag tänään täna azi"
-        " astăzi avui bugün ma šiandien šodien сегодня сьогодні днес денес данас сёння σήμερα היום اليوم",
+        " astăzi avui bugün ma šiandien šodien сегодня сьогодні днес денес данас сёння σήμερα היום اليوم امروز",
         "yesterday gestern hier ayer ieri ontem gisteren wczoraj včera včeraj jučer juče igår eilen eile ahir dün"
-        " tegnap vakar kemarin вчера вчора учора јуче учора χθες χτες אתמול أمس",
+        " tegnap vakar kemarin вчера вчора учора јуче учора χθες χτες אתמול أمس دیروز",
     )) for word in words.split()
 } | {"i dag": 0, "í dag": 0, "hari ini": 0, "hôm nay": 0, "i går": 1, "í gær": 1, "hôm qua": 1}  # fmt: skip
 """Words for days, with the number of days ago."""
@@ -153,6 +160,7 @@ fyrir _          | sek | mín | klukku/klst | dög/dag | vik | mán | ár
 πριν/πριν_από _  | δευτ | λεπ | ώρ/ώ | ημ/μέρ | εβδ | μήν | έτη/έτος/χρόν
 לפני _           | שני | דק | שע | ימים/יום | שב | חוד | שנ/שנים
 منذ/قبل _        | ثوان/ثاني | دقي/دقائق | ساع | أيام/يوم | أسبوع/أسابيع | شهر/أشهر | سن
+_ پیش/قبل       | ثانیه | دقیقه | ساعت | روز | هفته | ماه | سال
 _ 전             | 초 | 분 | 시간 | 일 | 주 | 개월/달 | 년
 """
 # Two of them, or one, without a number.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, is_afternoon, zone_behind
 from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago, seconds_before
+from crawl_tasks.parse.values.weekdays import weekday_alone
 
 UNIT_S = {
     "秒": 1, "分": 60, "小时": 3600, "小時": 3600, "时": 3600, "時": 3600, "钟头": 3600, "鐘頭": 3600, "天": 86400,
@@ -18,6 +21,8 @@ UNIT_S = {
 _FIGURES = {figure: float(number) for number, figure in enumerate("一二三四五六七八九十", 1)} | {
     "半": 0.5, "两": 2, "兩": 2, "几": 3, "幾": 3, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5,
 }  # fmt: skip
+_DAY_S, _NIGHT = 86_400, 24
+_DATE = re.compile(r"\d{4}|\d[-/.月]\d")
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
     r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
@@ -28,29 +33,31 @@ _ENGLISH_AGO = re.compile(
     r"(?P<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|year|yr|[smhdwy])s?\.?\s+ago\b"
 )
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
-_ENGLISH_WEEKDAY = re.compile(r"\b(?:last )?(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b")
 _TIME = re.compile(
-    r"(上午|下午|凌晨|清晨|早上|早晨|中午|傍晚|晚上|午後|午前|夜里|오전|오후|am|pm)?\s*"
-    r"(\d{1,2})(?::|时|時|点|點|h(?=\d\d)|\.(?=\d\d(?![\d.])))(\d{2}|\d(?=分))?"
-    r"(?:(?::|分)(\d{2}))?(?:秒|分)?(?:\.\d+)?\s*([ap]\.? ?m\b|[صم]\b)?"
+    rf"(?P<before>{HALF_BEFORE})?\s*(?P<hour>\d{{1,2}})(?::|时|時|点|點|시|\s?h\s?(?=\d\d)|\.(?=\d\d(?!\.?\d)))\s?"
+    rf"(?P<minute>\d{{2}}|\d(?=분|分))?(?:(?::|分|분)\s?(?P<second>\d{{2}}))?(?:秒|分|분|초|min\b)?(?:[.,]\d+)?"
+    rf"(?:\s*(?P<behind>{HALF_BEHIND}))?"
 )
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
 _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
-_AFTERNOON = ("下午", "傍晚", "晚上", "午後", "오후", "pm", "م")
-_MORNING = ("上午", "凌晨", "清晨", "早上", "早晨", "午前", "오전", "am", "ص")
 
 
 def is_relative(plain: str) -> bool:
     """Return whether a cleaned text counts from now."""
-    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, AGO, DAY, _WEEKDAY)) or (
-        _ENGLISH_WEEKDAY.search(plain) is not None and re.search(r"\d{4}", plain) is None
+    if _WEEKDAY.search(plain):
+        return _DATE.search(plain) is None
+    return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, AGO, DAY)) or (
+        weekday_alone(plain) is not None and re.search(r"\d", _TIME.sub("", plain)) is None
     )
 
 
-def read_relative(plain: str, now: datetime) -> datetime | None:
-    """Return the moment that a cleaned text names relative to `now`, or None.
+def read_relative(plain: str, shown: str, now: datetime) -> datetime | None:
+    """Return the moment that a cleaned text names relative to `now`, or None. `shown` is the text on the page.
 
     Months are 30 days and years 365 days, because such a text is no more exact.
+
+    Raises:
+        ValueError: the text names no time of a day, or may name another one.
     """
     if _NOW.search(plain):
         return now
@@ -60,15 +67,16 @@ def read_relative(plain: str, now: datetime) -> datetime | None:
         if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
         one_s = UNIT_S[found["unit"]]
-        return _ago(now, number * one_s + seconds_before(plain[: found.start()], one_s, _unit_s))
+        past_s = number * one_s + seconds_before(plain[: found.start()], one_s, _unit_s)
+        return _ago(now, past_s, found, shown, is_whole=one_s >= _DAY_S)
     found = AGO.search(plain)
     ago_s = seconds_ago(found) if found else None
-    if ago_s is not None:
-        return _ago(now, ago_s)
+    if found and ago_s is not None:
+        return _ago(now, ago_s, found, shown, is_whole=ago_s >= _DAY_S)
     found = DAY.search(plain)
     if found:
-        return _at(now - timedelta(days=DAYS[found[0]]), around(found))
-    return _weekday(plain, now)
+        return _clock_of(now - timedelta(days=DAYS[found[0]]), around(found), shown)
+    return _weekday(plain, shown, now)
 
 
 def _unit_s(unit: str) -> int | None:
@@ -80,27 +88,38 @@ def around(found: re.Match[str]) -> str:
     return f"{found.string[found.end() :]} | {found.string[: found.start()]}"
 
 
-def time_of_day(text: str) -> tuple[int, int, int]:
-    """Return hour, minute and second of the first time in a cleaned text, midnight for a text without a time.
+def clock_in(text: str, shown: str, day: datetime, zone: ZoneInfo) -> datetime:
+    """Return the moment of a day at the first time in a cleaned text, midnight for a text without a time.
+
+    `shown` is the text on the page. The moment has a zone where the text names one.
 
     Raises:
-        ValueError: The numbers are no time of a day.
+        ValueError: The numbers are no time of a day, or an unknown word behind may change it.
     """
     found = _TIME.search(text)
     if found is None:
-        return _whole_hour(text), 0, 0
-    hour, minute, second = int(found[2]), int(found[3] or 0), int(found[4] or 0)
-    period = (found[5] or found[1] or "").replace(".", "").replace(" ", "")
-    if period in _AFTERNOON and hour < 12:
-        hour += 12
-    elif (period in _MORNING and hour == 12) or (hour == 24 and minute == 0):
-        hour = 0
-    elif period == "中午" and hour < 3:
-        # `中午 1:30` (noon) is 13:30, but `中午 11:30` is 11:30.
-        hour += 12
-    if hour > 23 or minute > 59 or second > 59:
+        return day + timedelta(hours=_whole_hour(text))
+    hour, minute, second = int(found["hour"]), int(found["minute"] or 0), int(found["second"] or 0)
+    half = found["behind"] or found["before"]
+    if hour > _NIGHT or minute > 59 or second > 59 or (hour == _NIGHT and minute + second):
         raise ValueError(f"no time of day: {text[:40]!r}")
-    return hour, minute, second
+    moment = day + timedelta(hours=_of_day(hour, half), minutes=minute, seconds=second)
+    rest = text[found.end() :].partition("|")[0]
+    named = zone_behind(rest, shown, moment, zone, hour=hour, is_known=half is not None)
+    return moment if named is None else moment.replace(tzinfo=named)
+
+
+def _of_day(hour: int, half: str | None) -> int:
+    if half is None:
+        return hour
+    if half == "中午":
+        # `中午 1:30` (noon) is 13:30, but `中午 11:30` is 11:30.
+        return hour + 12 if hour < 3 else hour
+    if is_afternoon(half):
+        return hour + 12 if hour < 12 else hour
+    if hour > 12:
+        raise ValueError(f"no hour of the morning: {hour}")
+    return hour % 12
 
 
 def _whole_hour(text: str) -> int:
@@ -113,32 +132,43 @@ def _whole_hour(text: str) -> int:
     return hour % 12 + (12 if found["noon"] or found["period"] == "p" else 0)
 
 
-def _weekday(plain: str, now: datetime) -> datetime | None:
+def _weekday(plain: str, shown: str, now: datetime) -> datetime | None:
     found = _WEEKDAY.search(plain)
     if found:
         wanted = "一二三四五六日".index(found[2].replace("天", "日"))
         # `上周三` is the Wednesday of last week, `周三` alone the latest Wednesday, today included.
         back = now.weekday() - wanted + 7 if found[1] else (now.weekday() - wanted) % 7
-        return _at(now - timedelta(days=back), plain[found.end() :])
-    found = _ENGLISH_WEEKDAY.search(plain)
-    if found and ":" in plain and re.search(r"\d{4}", plain) is None:
-        wanted = ("mon", "tue", "wed", "thu", "fri", "sat", "sun").index(found[1])
-        # English forums write `today` for today, so the name of this weekday means a week ago.
-        return _at(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[found.end() :])
-    return None
+        return _clock_of(now - timedelta(days=back), plain[found.end() :], shown)
+    named = weekday_alone(plain)
+    # A date beside is the day itself: its weekday is none of the last week's.
+    if named is None or not _TIME.search(plain) or re.search(r"\d", _TIME.sub("", plain)):
+        return None
+    wanted, end = named
+    # Forums write `today` for today, so the name of this weekday means a week ago.
+    return _clock_of(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[end:], shown)
 
 
-def _ago(now: datetime, seconds: float) -> datetime | None:
-    """Return `now` less some seconds of real time. Wall-clock time would jump in spring and autumn."""
+def _ago(
+    now: datetime, seconds: float, found: re.Match[str], shown: str, *, is_whole: bool
+) -> datetime | None:  # fmt: skip
+    """Return `now` less some seconds of real time. Wall-clock time would jump in spring and autumn.
+
+    With `is_whole` the unit is a day or more: `2 Days Ago, 08:15 AM` names the hour of that day.
+    """
     try:
-        return datetime.fromtimestamp(now.timestamp() - seconds, now.tzinfo)
+        moment = datetime.fromtimestamp(now.timestamp() - seconds, now.tzinfo)
     except (OverflowError, ValueError, OSError):
         return None
+    rest = around(found)
+    if not is_whole or not _TIME.search(rest):
+        return moment
+    return _clock_of(now - timedelta(days=seconds // _DAY_S), rest, shown)
 
 
-def _at(day: datetime, rest: str) -> datetime | None:
-    try:
-        hour, minute, second = time_of_day(rest)
-    except ValueError:
-        return None
-    return day.replace(hour=hour, minute=minute, second=second, microsecond=0)
+def _clock_of(day: datetime, rest: str, shown: str) -> datetime:
+    zone = day.tzinfo if isinstance(day.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+    moment = clock_in(rest, shown, day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None), zone)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=day.tzinfo)
+    # Today may be another day in the zone that the text names.
+    return moment + (day.astimezone(moment.tzinfo).date() - day.date())

@@ -1,0 +1,159 @@
+"""The order of day and month in dates of figures: by all dates of a page, of a site, and the language of its pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from crawl_tasks.model import Parsed, Stage
+from crawl_tasks.parse.site_parser import SiteParser
+from tests.unit.pages import POST, answer, ask, site_parser
+
+REPLY = """
+  address: /comment/{post}/{page}
+  record: .c
+  fields: {comment_id: {attr: data-id}, author: .who, created_at: .when, body: .say}
+"""
+FORMAT = REPLY.replace("created_at: .when", "created_at: {css: .when, format: '%m-%d-%Y %H:%M'}")
+
+
+def parser(head: str = "", comments: str = REPLY) -> SiteParser:
+    return site_parser(head=head, stages=(LIST, POST, comments))
+
+
+LIST = """
+  address: /list/{board}/{page}
+  record: .row
+  fields: {post_id: {attr: data-id}, title: .t, reply_count: .n, created_at: .when}
+"""
+
+
+def read(site: SiteParser, *dates: str, lang: str = "") -> Parsed:
+    said = "".join(
+        f"<div class=c data-id={at}><b class=who>ann</b><i class=when>{date}</i><p class=say>text {at}</p></div>"
+        for at, date in enumerate(dates, 1)
+    )
+    page = f"<html lang='{lang}'><h1>Title</h1><div class=body>words</div>{said}</html>"
+    request = ask(Stage.COMMENT, "1", 2)
+    return site.parse(request, answer(request, page), 0)
+
+
+def days(parsed: Parsed) -> list[str | None]:
+    """Return the days of the comments."""
+    times = (one.created_at for one in parsed.items.comments)
+    return [None if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in times]
+
+
+@pytest.mark.parametrize(
+    ("dates", "shown"),
+    [
+        (("02-06-2005 10:05", "29-04-2009 10:05"), ["2005-06-02", "2009-04-29"]),
+        (("02-06-2005 10:05", "04-29-2009 10:05"), ["2005-02-06", "2009-04-29"]),
+        # Weekdays.
+        (("Thu 02-06-2005 10:05", "05-04-2009 10:05"), ["2005-06-02", "2009-04-05"]),
+        # The year first: 2031 is to come.
+        (("24/05/12 02:05 PM", "24/05/31 02:05 PM"), ["2024-05-12", "2024-05-31"]),
+        (("23/05/12 02:05 PM", "23/05/13 02:05 PM", "23/05/14 02:05 PM"), ["2023-05-12", "2023-05-13", "2023-05-14"]),
+        # What lies in the future, in June 2024.
+        (("01-12-2024 10:05", "03-05-2023 10:05"), ["2024-01-12", "2023-03-05"]),
+        (("12-01-2024 10:05", "03-05-2023 10:05"), ["2024-01-12", "2023-05-03"]),
+        # The number that never changes is the month.
+        (("02-06-2012 10:05", "05-06-2012 10:05", "07-06-2012 10:05"), ["2012-06-02", "2012-06-05", "2012-06-07"]),
+        (("06.02.2012 10:05", "06.05.2012 10:05", "06.07.2012 10:05"), ["2012-06-02", "2012-06-05", "2012-06-07"]),
+        (("05.31.2012 10:05", "06.05.2012 10:05"), ["2012-05-31", "2012-06-05"]),
+    ],
+)
+def test_all_dates_of_a_page_together_tell_the_order(dates: tuple[str, ...], shown: list[str]) -> None:
+    assert days(read(parser(), *dates, lang="en")) == shown
+
+
+@pytest.mark.parametrize(
+    ("lang", "date", "day"),
+    [
+        ("fr", "04/02/2005, 12h25", "2005-02-04"),
+        ("de", "04.02.2005, 12:25", "2005-02-04"),
+        ("en-GB", "04/02/2005, 12:25", "2005-02-04"),
+        ("en-US", "04/02/2005, 12:25 pm", "2005-04-02"),
+        ("ko", "05.04.02 12:25", "2005-04-02"),
+        ("nl", "04-02-2005 12:25", "2005-02-04"),
+        ("", "04.02.2005 12:25", "2005-02-04"),
+        # Programs write these month first by default, in all languages.
+        ("fr", "04-02-2005 12:25", None),
+        ("en", "04/02/2005 12:25", None),
+        ("en", "04.02.2005 12:25", None),
+        ("", "04/02/2005 12:25", None),
+        ("sv", "05-04-02 12:25", None),
+        ("en", "04/04/2005 12:25", "2005-04-04"),
+    ],
+)
+def test_where_no_date_tells_the_order_the_language_of_the_page_does_or_it_is_left_open(
+    lang: str, date: str, day: str | None
+) -> None:
+    parsed = read(parser(), date, lang=lang)
+
+    assert days(parsed) == [day]
+    notes = [note for note in parsed.notes if "left open: day or month may stand first" in note]
+    assert [date in note and "set date_order" in note for note in notes] == [True] * (day is None)
+
+
+def test_pages_before_tell_the_order_of_a_page_that_does_not() -> None:
+    site = parser()
+
+    pages = [read(site, date, lang="en") for date in ("05-04-2012 10:05", "29-04-2012 10:05", "05-04-2012 10:05")]
+
+    assert [days(page) for page in pages] == [[None], ["2012-04-29"], ["2012-04-05"]]
+    assert [bool(page.notes) for page in pages] == [True, False, False]
+
+
+def test_a_site_file_that_names_the_order_is_obeyed_and_contradicted_aloud() -> None:
+    site = parser("date_order: mdy")
+
+    open_, plain, wrong = (
+        read(site, *dates) for dates in (("05-04-2012",), ("04-29-2012",), ("05-04-2012", "29-04-2012"))
+    )
+
+    assert [days(page) for page in (open_, plain, wrong)] == [
+        ["2012-05-04"],
+        ["2012-04-29"],
+        ["2012-04-05", "2012-04-29"],
+    ]
+    assert [page.notes for page in (open_, plain)] == [(), ()]
+    assert wrong.notes == ("'29-04-2012' contradicts the order in date_order (mdy): all are read dmy, mend it",)
+
+
+def test_dates_that_contradict_a_format_are_told_and_all_of_the_page_read_as_they_fit() -> None:
+    site = parser(comments=FORMAT)
+
+    usual = read(site, "05-04-2012 10:05", "05-28-2012 10:05")
+    wrong = read(site, "05-04-2012 10:05", "06-04-2012 10:05", "29-04-2012 10:05")
+
+    assert (days(usual), usual.notes) == (["2012-05-04", "2012-05-28"], ())
+    assert days(wrong) == ["2012-04-05", "2012-04-06", "2012-04-29"]
+    assert wrong.notes == (
+        "dmy here contradicts the order of pages before, mdy: set date_order or format",
+        "'29-04-2012 10:05' contradicts the order in format (mdy): all are read dmy, mend it",
+    )
+
+
+def test_a_page_of_both_orders_leaves_open_what_may_be_either() -> None:
+    parsed = read(parser(), "29-04-2012", "04-28-2012", "05-04-2012")
+
+    assert days(parsed) == ["2012-04-29", "2012-04-28", None]
+    assert "dates of this page contradict each other, as '29-04-2012' (dmy) and '04-28-2012' (mdy)" in parsed.notes
+
+
+def test_a_guess_by_language_that_a_later_page_refutes_is_told() -> None:
+    site = parser()
+
+    first, second = read(site, "05/04/2012", lang="fr"), read(site, "04/29/2012", lang="fr")
+
+    assert (days(first), days(second)) == (["2012-04-05"], ["2012-04-29"])
+    assert first.notes == ()
+    assert [note for note in second.notes if "were read dmy by their language, and are mdy" in note]
+
+
+def test_a_required_date_waits_for_the_dates_of_its_page() -> None:
+    rule = REPLY.replace("created_at: .when", "created_at: {css: .when, required: true}")
+
+    assert days(read(parser(comments=rule), "05-04-2012", "29-04-2012")) == ["2012-04-05", "2012-04-29"]
