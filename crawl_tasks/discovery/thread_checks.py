@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from crawl_tasks.discovery.boilerplate import is_edit_note
 from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.post_checks import own_texts_check, post_again_check
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.slot_texts import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
@@ -80,10 +82,7 @@ def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteChe
     yield mostly(
         "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
     )
-    if len(bodies) >= FEW:
-        text, often = Counter(bodies).most_common(1)[0]
-        is_one = 2 * often >= len(bodies)
-        yield SiteCheck("posts have texts of their own", not is_one, f"{often} are {text[:60]!r}" if is_one else "")
+    yield own_texts_check(bodies)
 
 
 def _alike(row: str, page: str) -> bool:
@@ -112,6 +111,7 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     """Yield checks of comments, on the first pages of threads and on later ones."""
     for thread in threads:
         yield from _of_thread_comments(thread)
+    yield post_again_check([(one.post, one.comments[0]) for one in threads if one.comments], ZoneInfo(site.timezone))
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
     posts = {one.row.post_id: [one.post] for one in threads}
     for one in paged:

@@ -14,6 +14,7 @@ from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
 from crawl_tasks.discovery.next_page import next_of
+from crawl_tasks.discovery.post_checks import own_texts_check, post_again_check
 from crawl_tasks.discovery.post_ids import marked_in
 from crawl_tasks.discovery.record_fields import fields_of
 from crawl_tasks.discovery.record_queries import selector_in
@@ -24,7 +25,7 @@ from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, reco
 from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
 from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
 from crawl_tasks.discovery.timestamps import times_in
-from crawl_tasks.model import Fetched, Post, Request, Stage
+from crawl_tasks.model import Comment, Fetched, Post, Request, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.sites.loader import parse_site
@@ -227,6 +228,44 @@ def test_a_text_with_the_word_today_is_no_date(text: str, holds: bool) -> None:
     )
 
     assert ("texts of posts are no dates" in [one.name for one in checks if one and not one.holds]) is not holds
+
+
+NOTICE = "This topic is now archived and is closed to further replies."
+MENU = "Dashboard\nForum\nMembers\nTerms of use\nWelcome to topic {}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "holds"),
+    [
+        ([NOTICE, NOTICE], False),
+        ([NOTICE, "Words of my own about lamps that nobody else has said."], True),
+        (["Thanks!", "Thanks!"], None),
+        ([MENU.format(1), MENU.format(2), MENU.format(3)], False),
+        (["One line\nof ann", "Two lines\nof bob", "Three lines\nof cy"], True),
+    ],
+)
+def test_a_notice_or_a_menu_of_every_page_is_no_text_of_posts(texts: list[str], holds: bool | None) -> None:
+    check = own_texts_check(texts)
+
+    assert (check and check.holds) == holds
+
+
+@pytest.mark.parametrize(
+    ("author", "at", "holds"),
+    [
+        ("ann", 1_718_806_620, False),
+        ("bob", 1_718_806_620, True),
+        ("ann", 1_718_806_680, True),
+        ("ann", 1_718_755_200, None),
+    ],
+)
+def test_a_reply_of_the_author_and_the_moment_of_its_post_is_the_post(author: str, at: int, holds: bool | None) -> None:
+    began = at if at % 86_400 == 0 else 1_718_806_620
+    pair = (Post("7", author="ann", created_at=began, url="/7"), Comment("7", "8", author=author, created_at=at))
+
+    check = post_again_check([pair], ZoneInfo("UTC"))
+
+    assert (check and check.holds) == holds
 
 
 def test_a_button_in_brackets_is_no_author() -> None:
