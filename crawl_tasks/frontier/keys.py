@@ -24,6 +24,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:moved              | hash   | site -> cell it has moved to: an old process must not publish it here again        |
 | P:arriving           | hash   | site -> token of the move that brings it here                                      |
 | P:underway           | hash   | site -> "token work" of a removal or recovery that takes several calls: decisions  |
+| P:ages               | hash   | greatest change acknowledged, batches drawn, older: set_ages.lua                   |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |
 | P:rebuilder          | string | recovery lock: the process that rebuilds lost ledgers                              |
 | P:ticker             | string | leader lock: the process that ticks                                                |
@@ -117,6 +118,7 @@ class Keys:
         self.halt = f"{prefix}:halt"
         self.only = f"{prefix}:only"
         self.leaving = f"{prefix}:leaving"
+        self.ages = f"{prefix}:ages"
         self.underway = f"{prefix}:underway"
         self.alive = f"{prefix}:alive"
         self.charts = f"{prefix}:charts"

@@ -26,14 +26,25 @@ class Outbox:
 
     def read(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
         """Take the oldest waiting pages for storing: (id, items as JSON). Pages of a dead taker come first."""
-        flat = cast(list[bytes], self._scripts.call(Verb.READ_OUTBOX, taker, most_pages, takeover_ms)[1])
-        return list(zip(flat[::2], flat[1::2], strict=True))
+        return self.draw(taker, most_pages, takeover_ms=takeover_ms)[1]
+
+    def draw(
+        self, taker: str, most_pages: int, known: int = 0, *, takeover_ms: int = 60_000
+    ) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Do as `read`, and return the number of the batch before the pages, 0 for an empty one.
+
+        A Redis that has forgotten the batch `known` notes that it is older than the database.
+        """
+        reply = self._scripts.call(Verb.READ_OUTBOX, taker, most_pages, takeover_ms, known)
+        _, flat, number = cast("tuple[int, list[bytes], int]", reply)
+        return number, list(zip(flat[::2], flat[1::2], strict=True))
 
     def ack(
         self,
         pages: Mapping[str, Iterable[bytes]],
         gains: Mapping[str, Mapping[str, int]] | None = None,
         ages: Mapping[str, Mapping[str, Sequence[int]]] | None = None,
+        change_id: int = 0,
     ) -> AckResult:
         """Take stored pages off the outbox.
 
@@ -41,10 +52,11 @@ class Outbox:
             pages: the ids of the pages, by site.
             gains: statistics to raise, by site.
             ages: packed ages of items when they were stored, by site and board.
+            change_id: the greatest change of the database by these pages.
         """
         ids = {site: [one.decode() for one in some] for site, some in pages.items()}
         reply = self._scripts.call(
-            Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids)
+            Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids), change_id
         )
         _, untaken, *ended = reply
         return AckResult(cast("int", untaken), tuple(site.decode() for site in cast("list[bytes]", ended)))

@@ -47,6 +47,7 @@ class Verb(StrEnum):
     WIPE_SITE = "admin/wipe_site"
     RESTORE_REQUESTS = "admin/restore_requests"
     RESTORE_BOARD = "admin/restore_board"
+    SET_AGES = "admin/set_ages"
     REJECT_ITEMS = "items/reject_items"
     REQUEUE_REJECTED = "items/requeue_rejected"
     KEEP_PAGE = "request/keep_page"

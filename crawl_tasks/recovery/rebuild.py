@@ -25,6 +25,7 @@ from crawl_tasks.frontier.admin.restore import Scan, scan_of
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
+from crawl_tasks.recovery.ages import OLDER_DATABASE, loss_of, settle_ages
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
@@ -104,7 +105,7 @@ class Rebuild:
         self._name = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
 
     def run_if_lost(self, report: Callable[[Rebuilt], None]) -> bool:
-        """Rebuild all known sites if Redis does not hold the ledger of the database. Return whether one was lost.
+        """Rebuild all known sites if Redis and database are apart, as `loss_of` says. Return whether they were.
 
         Of a cell that holds its ledger only the sites are rebuilt that were in another cell, which has lost them.
 
@@ -113,12 +114,14 @@ class Rebuild:
             StoreError: the outbox cannot be stored. Nothing was restored yet.
         """
         with self._alone():
-            lost = self._admin.restore.is_lost(self._store.epoch(self._frontier.ledger))
+            loss = loss_of(self._frontier, self._store)
+            lost = bool(loss)
             sites = known_sites(self._frontier, self._store, self._cells) if lost or len(self._cells.names) > 1 else {}
             if not lost:
                 sites = {name: sites[name] for name in sites.keys() - set(self._frontier.sites.names())}
             if lost or sites:
-                self._run(sites, report, walk=False)
+                # What an older database lacks is on no first page any more.
+                self._run(sites, report, walk=loss == OLDER_DATABASE)
         return lost
 
     def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool = False) -> None:
@@ -172,6 +175,7 @@ class Rebuild:
         if epoch is None and len(self._cells.names) == 1:
             raise ConfigError("no site is known to rebuild; write config/sites/NAME.yaml, then run it again")
         self._store.renew_epoch(epoch, self._frontier.ledger)
+        settle_ages(self._frontier, self._store)
         self._admin.restore.go_on()
 
     def _empty_outbox(self) -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Self
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.exc import DBAPIError
 
-from crawl_tasks.errors import ConfigError, DataRejected
+from crawl_tasks.errors import DataRejected
 from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import AuthorCache
@@ -23,8 +23,18 @@ from crawl_tasks.store.database import Database, explained
 from crawl_tasks.store.deletions import follow_up
 from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
 from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
+from crawl_tasks.store.ledger_notes import (
+    DEFAULT_INSTALLATION,
+    drawn_of,
+    epoch_of,
+    installation_of,
+    is_of_others,
+    raise_number,
+    read_drawn,
+    refuse_others,
+)  # fmt: skip
 from crawl_tasks.store.lives import erasure, forget, of_this_life
-from crawl_tasks.store.rows import digest, request_rows
+from crawl_tasks.store.rows import request_rows
 from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.thread_counts import ThreadCount, thread_counts
@@ -33,14 +43,13 @@ from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
 # Errors of a batch with a value that the model does not allow, or that the encoder does not take.
 _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
 
-_DEFAULT_INSTALLATION: Final = "crawl"
-
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """The effect of a batch. `changed` rows got a new value in some field, `unchanged` ones at most a later `seen_at`.
 
     `gains` are the same counts by site. `asked` are pages to request because a full pass did not see them.
+    `change_id` is the change of the database, 0 for none.
     """
 
     new_posts: int = 0
@@ -51,6 +60,7 @@ class Written:
     unchanged_comments: int = 0
     gains: tuple[StoredChange, ...] = field(default=(), compare=False)
     asked: tuple[Request, ...] = field(default=(), compare=False)
+    change_id: int = field(default=0, compare=False)
 
 
 class Store:
@@ -126,10 +136,10 @@ class Store:
             ConfigError: the site is another installation's.
         """
         with explained(self.database.url), self.database.writing() as connection:
-            _refuse_others(connection, [site], ledger)
-            self._statements.replace(connection, tables.sites, [(site, text, _installation_of(ledger))])
+            refuse_others(connection, [site], ledger)
+            self._statements.replace(connection, tables.sites, [(site, text, installation_of(ledger))])
             is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
-            self._statements.add(connection, tables.meta, [(_epoch_of(ledger), epoch)])
+            self._statements.add(connection, tables.meta, [(epoch_of(ledger), epoch)])
             return is_new
 
     def decide(self, decisions: Sequence[Decision], ledger: str) -> None:
@@ -139,7 +149,7 @@ class Store:
         A decision about another installation's site is dropped.
         """
         with explained(self.database.url), self.database.writing() as connection:
-            others = set(connection.scalars(select(tables.sites.c.site).where(_is_of_others(ledger))))
+            others = set(connection.scalars(select(tables.sites.c.site).where(is_of_others(ledger))))
             if decisions := [one for one in decisions if one.site not in others]:
                 self._statements.decide(connection, decisions)
                 forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
@@ -158,7 +168,7 @@ class Store:
 
     def decisions(self, ledger: str) -> list[Decision]:
         """Return the last decisions of a ledger's operators, by site and subject."""
-        others = select(tables.sites.c.site).where(_is_of_others(ledger))
+        others = select(tables.sites.c.site).where(is_of_others(ledger))
         query = select(tables.decisions).where(tables.decisions.c.site.not_in(others))
         query = query.order_by(tables.decisions.c.site, tables.decisions.c.subject)
         with self.database.reading() as connection:
@@ -168,13 +178,13 @@ class Store:
         """Set the epoch of a ledger: from now on its successor fills this database, or none."""
         with explained(self.database.url), self.database.writing() as connection:
             if epoch is None:
-                connection.execute(delete(tables.meta).where(tables.meta.c.name == _epoch_of(ledger)))
+                connection.execute(delete(tables.meta).where(tables.meta.c.name == epoch_of(ledger)))
             else:
-                self._statements.replace(connection, tables.meta, [(_epoch_of(ledger), epoch)])
+                self._statements.replace(connection, tables.meta, [(epoch_of(ledger), epoch)])
 
     def epoch(self, ledger: str) -> str | None:
         """Return the epoch of a ledger, as INSTALLATION:CELL, None if nothing came from there."""
-        names = [_epoch_of(ledger), _epoch_of(f"{_DEFAULT_INSTALLATION}:{ledger.partition(':')[2]}")]
+        names = [epoch_of(ledger), epoch_of(f"{DEFAULT_INSTALLATION}:{ledger.partition(':')[2]}")]
         query = select(tables.meta.c.name, tables.meta.c.value).where(tables.meta.c.name.in_(names))
         with self.database.reading() as connection:
             found = {name: str(value) for name, value in connection.execute(query)}
@@ -188,6 +198,21 @@ class Store:
         with self.database.reading() as connection:
             found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
             return int(found.scalar_one_or_none() or 0)
+
+    def drawn(self, ledger: str) -> int:
+        """Return the greatest number of a batch that was noted as drawn from a ledger's outbox, 0 without one."""
+        with self.database.reading() as connection:
+            return read_drawn(connection, ledger)
+
+    def note_drawn(self, ledger: str, number: int) -> None:
+        """Note the number of a batch that was drawn from a ledger's outbox."""
+        with explained(self.database.url), self.database.writing() as connection:
+            raise_number(connection, self._statements, drawn_of(ledger), number)
+
+    def raise_change(self, least: int) -> None:
+        """Let changes go on above a number: their readers have seen those until there."""
+        with explained(self.database.url), self.database.writing() as connection:
+            raise_number(connection, self._statements, "change", least)
 
     def bring_back(self, now: float) -> int:
         """Set times well after `now`, Redis' clock in seconds, to `now`. Return the number of rows changed."""
@@ -212,7 +237,7 @@ class Store:
     def kept_sites(self, ledger: str) -> dict[str, str]:
         """Return the last published sites of a ledger's installation, as JSON by name."""
         with self.database.reading() as connection:
-            kept = connection.execute(select(tables.sites).where(~_is_of_others(ledger)))
+            kept = connection.execute(select(tables.sites).where(~is_of_others(ledger)))
             return {row.site: row.text for row in kept}
 
     def refuse_others(self, sites: Sequence[str], ledger: str) -> None:
@@ -222,7 +247,7 @@ class Store:
             ConfigError: a site is another installation's.
         """
         with self.database.reading() as connection:
-            _refuse_others(connection, sites, ledger)
+            refuse_others(connection, sites, ledger)
 
     def _attempt(self, pages: Sequence[Items]) -> Written:
         with self.database.writing() as connection:
@@ -248,34 +273,8 @@ class Store:
         self.authors.note(authors)
         _add(comments, gone)
         gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
-        return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked))
-
-
-def _refuse_others(connection: Connection, sites: Sequence[str], ledger: str) -> None:
-    query = select(tables.sites.c.site, tables.sites.c.installation).where(_is_of_others(ledger))
-    for site, other in connection.execute(query.order_by(tables.sites.c.site)).all():
-        if site in sites:
-            raise ConfigError(
-                f"site {site}: the installation with CRAWL_REDIS_PREFIX={other} crawls it into this database; end that"
-                f" there (crawl-tasks sites remove {site}), or set another CRAWL_DATABASE_URL here"
-            )
-
-
-def _is_of_others(ledger: str) -> ColumnElement[bool]:
-    """Return the condition that a site is another installation's. NULL, of an earlier version, is anybody's."""
-    return func.coalesce(tables.sites.c.installation != _installation_of(ledger), False)
-
-
-def _installation_of(ledger: str) -> str:
-    return ledger.partition(":")[0]
-
-
-def _epoch_of(ledger: str) -> str:
-    """Return the name of the row of a ledger's epoch. That of the default installation names none."""
-    installation, _, cell = ledger.partition(":")
-    name = f"epoch@{installation}" if installation != _DEFAULT_INSTALLATION else "epoch"
-    name = f"{name}:{cell}" if cell else name
-    return name if len(name) <= tables.META_LENGTH else f"epoch:{digest(name)}"
+        number = change.change_id if change else 0
+        return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked), number)
 
 
 def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:

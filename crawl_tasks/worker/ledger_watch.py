@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.cells import Cells
+from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
+from crawl_tasks.recovery.ages import OLDER_DATABASE, OLDER_REDIS, loss_of
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.store_task import OutboxConsumer
 
@@ -30,7 +32,18 @@ LOOK_EVERY_S = 5.0
 BATCH = 500
 """Pages of the outbox that a rebuild stores in one transaction."""
 
-LOST = f"{LOST_LEDGER}; run: crawl-tasks recover"
+DECIDE_EVERY_S = 60.0
+"""Time after which the decisions of the database are handed to Redis again, in seconds."""
+
+
+def how_to_recover(loss: str) -> str:
+    """Return what is lost, with the command that mends it."""
+    return f"{loss}; run: crawl-tasks recover"
+
+
+LOST = how_to_recover(LOST_LEDGER)
+HALTS = frozenset({LOST, how_to_recover(OLDER_DATABASE)})
+"""The reasons for which this watch halts all sites."""
 
 
 class LedgerWatch:
@@ -44,6 +57,7 @@ class LedgerWatch:
         contact: str | None,
         by_itself: bool,
         cells: Cells | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make the watch of one of the `cells`, by default the only one."""
         self._frontier = frontier
@@ -53,6 +67,7 @@ class LedgerWatch:
         self._contact = contact
         self._by_itself = by_itself
         self._is_logged = False
+        self._clock, self._decide_at = clock, 0.0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -74,6 +89,7 @@ class LedgerWatch:
             except CrawlError as error:
                 # Redis or the database is away, or nothing is stored yet. The store task logs that as an error already.
                 log.debug("cannot compare ledgers", extra={"error": str(error)})
+                self._decide_at = 0.0  # what comes back may be older
             self._stop.wait(LOOK_EVERY_S)
 
     def look(self) -> None:
@@ -83,16 +99,39 @@ class LedgerWatch:
             BackendError: Redis or the database is away, or nothing was stored yet.
         """
         with self._open_store() as store:
-            if not self._admin.restore.is_lost(store.epoch(self._frontier.ledger)):
-                self._is_logged = False
-                # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
-                if self._admin.restore.halted() == LOST:
-                    self._admin.restore.go_on()
+            loss = loss_of(self._frontier, store)
+            if loss in {"", OLDER_REDIS}:
+                self._go_on(store, loss)
             elif self._by_itself:
                 self._rebuild(store)
             else:
-                self._admin.restore.halt(LOST)
-                self._log_once(LOST)
+                self._admin.restore.halt(how_to_recover(loss))
+                self._log_once(how_to_recover(loss))
+
+    def _go_on(self, store: Store, loss: str) -> None:
+        # A Redis that lost its last writes is crawled on with: what they said is done again.
+        if not loss:
+            self._is_logged = False
+        elif not self._is_logged:
+            log.error("Redis has lost its last writes", extra={"error": how_to_recover(loss)})
+            self._is_logged = True
+        # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
+        if self._admin.restore.halted() in HALTS:
+            self._admin.restore.go_on()
+        if self._clock() >= self._decide_at:
+            self._hand_back(store)
+            self._decide_at = self._clock() + DECIDE_EVERY_S
+
+    def _hand_back(self, store: Store) -> None:
+        """Hand Redis the decisions that it has forgotten, as in a failover."""
+        elsewhere = {name for one in self._cells if one is not self._frontier for name in one.sites.names()}
+        here = [one for one in store.decisions(self._frontier.ledger) if one.site not in elsewhere]
+        of_cell = [one for one in here if self._is_home(one.site)]
+        if restored := self._admin.decisions.restore(of_cell):
+            log.warning("decisions restored that Redis had forgotten", extra={"count": restored})
+
+    def _is_home(self, site: str) -> bool:
+        return self._frontier.sites.is_published(site) or home_of(site, self._cells.names) == self._frontier.cell
 
     def _rebuild(self, store: Store) -> None:
         try:

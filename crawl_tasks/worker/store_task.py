@@ -31,6 +31,9 @@ TROUBLE_WAIT_S = 5.0
 LOOK_EVERY_S = 30.0
 """Time after which a site is compared with its published text again, in seconds."""
 
+NOTE_EVERY_S = 1.0
+"""Time between two notes in the database of how far Redis is, in seconds: each is a transaction."""
+
 MOST_BATCHES = 50
 """Batches that one task stores before its end, so that a shutdown never waits long."""
 
@@ -46,6 +49,10 @@ class WriteResult(Protocol):
     def asked(self) -> Sequence[Request]:
         """Return the pages to fetch again, because full passes missed some of their items."""
 
+    @property
+    def change_id(self) -> int:
+        """Return the number of the change that the database made of it, 0 for none."""
+
 
 class Sink(Protocol):
     """The destination of items: a `store.upsert.Store`, or another whose writes are atomic and idempotent."""
@@ -58,6 +65,12 @@ class Sink(Protocol):
 
     def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:
         """Keep decisions of operators."""
+
+    def drawn(self, ledger: str, /) -> int:
+        """Return the greatest number of a batch that was noted as drawn from a ledger's outbox."""
+
+    def note_drawn(self, ledger: str, number: int, /) -> None:
+        """Note the number of a batch that was drawn."""
 
     def kept_site(self, site: str, /) -> str | None:
         """Return the kept text of a site, or None."""
@@ -93,7 +106,8 @@ class OutboxConsumer:
         self._outage = OutageLog(log, "cannot store, items wait in the outbox", clock=clock)
         self._kept: dict[str, str] = {}
         self._looked: set[str] = set()
-        self._look_at = 0.0
+        self._look_at = self._note_at = 0.0
+        self._drawn = 0
         self._watched_since: dict[str, float] = {}
         self._hooks = hooks or HookRunner()
         self._threads = ThreadWatch(frontier)
@@ -122,20 +136,22 @@ class OutboxConsumer:
 
     def _store_all(self) -> int:
         if self._store is None:
-            self._store = self._open_store()
+            store = self._open_store()
+            self._drawn, self._store = store.drawn(self._frontier.ledger), store
         self._store_decisions(self._store)
         pages = 0
         for _ in range(MOST_BATCHES):
-            drawn = self._frontier.outbox.read(self._taker, self._batch)
+            number, drawn = self._frontier.outbox.draw(self._taker, self._batch, self._drawn)
             if not drawn:
                 break
+            self._note_drawn(self._store, number)
             batch = self._readable(drawn)
             # Before their items: from items alone, without the name of their ledger, no rebuild is possible.
             self._keep_sites(self._store, {items.site for _, items in batch})
-            gains, stored, missed = self._write(self._store, batch)
+            gains, stored, missed, change_id = self._write(self._store, batch)
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
-            acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains))
+            acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains), change_id)
             for _, items in batch:
                 self._threads.note(items, self._clock())
             self._tell_stored(batch, stored, acked.ended)
@@ -154,6 +170,13 @@ class OutboxConsumer:
             self._keep_sites(store, {one.site for one in decisions})
             store.decide(decisions, self._frontier.ledger)
             self._admin.decisions.ack(decisions)
+
+    def _note_drawn(self, store: Sink, number: int) -> None:
+        """Note in the database how far Redis is, by which all workers notice one that comes back older."""
+        self._drawn = number
+        if self._clock() >= self._note_at:
+            store.note_drawn(self._frontier.ledger, number)
+            self._note_at = self._clock() + NOTE_EVERY_S
 
     def _statistics(self, gains: Iterable[StoredChange]) -> dict[str, dict[str, int]]:
         """Return the counters of a batch by site, with the freshness of items posted since the site is watched."""
@@ -234,28 +257,29 @@ class OutboxConsumer:
 
     def _write(
         self, store: Sink, batch: Sequence[tuple[bytes, Items]]
-    ) -> tuple[list[StoredChange], dict[str, list[bytes]], list[Request]]:
+    ) -> tuple[list[StoredChange], dict[str, list[bytes]], list[Request], int]:
         """Write a batch. If the database refuses a value in the batch, write all pages but those with such a value.
 
         Returns:
-            The gains, the ids of the stored pages by site, and the pages to fetch again.
+            The gains, the ids of the stored pages by site, the pages to fetch again, and the last change.
         """
         try:
             result = store.write([items for _, items in batch])
         except DataRejected as error:
             if len(batch) == 1:
                 self._reject(batch[0][0], error)
-                return [], {}, []
+                return [], {}, [], 0
             # The error of a database names no page. Bisection finds one bad page of 500 in 9 rounds.
             middle = len(batch) // 2
-            first, some, missed = self._write(store, batch[:middle])
-            second, others, more = self._write(store, batch[middle:])
+            first, some, missed, before = self._write(store, batch[:middle])
+            second, others, more, after = self._write(store, batch[middle:])
             sites = some.keys() | others.keys()
-            return first + second, {site: some.get(site, []) + others.get(site, []) for site in sites}, missed + more
+            ids = {site: some.get(site, []) + others.get(site, []) for site in sites}
+            return first + second, ids, missed + more, max(before, after)
         stored: dict[str, list[bytes]] = {}
         for page_id, items in batch:
             stored.setdefault(items.site, []).append(page_id)
-        return list(result.gains), stored, list(result.asked)
+        return list(result.gains), stored, list(result.asked), result.change_id
 
     def _admit_missed(self, requests: Iterable[Request]) -> None:
         """Admit the pages whose items full passes missed, as far as the backlog has room."""

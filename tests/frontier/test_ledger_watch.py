@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,13 @@ import redis
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.model import Operator
+from crawl_tasks.recovery.ages import OLDER_DATABASE, OLDER_REDIS, loss_of
+from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import LOST, LedgerWatch, prepare_rebuild
@@ -144,3 +150,156 @@ def test_no_site_is_published_over_an_emptied_redis(
     if recover == "ask":
         with Store(f"sqlite:///{tmp_path}/state/crawl.db") as store:
             prepare_rebuild(frontier, store, None).run_if_lost(lambda _: None)
+
+
+# -- of different ages ------------------------------------------------------------------------------------------------
+
+
+def snapshot(client: redis.Redis) -> dict[bytes, bytes]:
+    return {key: client.dump(key) for key in client.keys("*")}
+
+
+def bring_back(client: redis.Redis, kept: dict[bytes, bytes]) -> None:
+    """Let Redis come back as it was, as a replica does that lacks the last writes."""
+    client.flushall()
+    for key, value in kept.items():
+        client.restore(key, 0, value)
+
+
+def more_news(crawl: SmallCrawl) -> None:
+    crawl.forum.board("1", 1, *(f"{number} 0" for number in range(10, 15)))
+    for number in range(12, 15):
+        crawl.forum.thread(str(number))
+
+
+def texts(database: Path) -> int:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        return int(connection.execute("select count(*) from posts where body is not null").fetchone()[0])
+
+
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_a_database_that_was_restored_is_noticed_and_filled_again(
+    by_itself: bool, crawl: SmallCrawl, database: Path, store: Store, site: Site
+) -> None:
+    store.database.close()
+    with closing(sqlite3.connect(database)) as before, closing(sqlite3.connect(f"{database}.copy")) as copy:
+        before.backup(copy)
+    with Store(f"sqlite:///{database}") as running:
+        more_news(crawl)
+        crawl.scan()
+        crawl.store_into(running)
+        newest = running.last_change()
+    for file in database.parent.glob("crawl.db*"):
+        if file.suffix != ".copy":
+            file.unlink()
+    Path(f"{database}.copy").rename(database)
+    guard = ledger_watch(crawl.frontier, database, by_itself=by_itself)
+
+    guard.look()
+
+    with Store(f"sqlite:///{database}") as restored:
+        if not by_itself:
+            said = [str(found) for found in Check(crawl.frontier, restored).run()]
+            assert [line.rpartition(": ")[2] for line in said] == ["crawl-tasks recover"]
+            assert OLDER_DATABASE in said[0]
+            assert crawl.scan() == []
+            assert prepare_rebuild(crawl.frontier, restored, None).run_if_lost(lambda _: None)
+        crawl.scan()
+        crawl.store_into(restored)
+        assert restored.last_change() > newest
+        guard.look()
+        assert (texts(database), Admin(crawl.frontier).restore.halted()) == (5, "")
+        assert Check(crawl.frontier, restored).run() == []
+
+
+def test_a_redis_that_lost_its_last_writes_is_crawled_on_with_named_and_mended_by_one_command(
+    crawl: SmallCrawl, client: redis.Redis, store: Store, database: Path, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    guard = ledger_watch(crawl.frontier, database, by_itself=True)
+    guard.look()
+    kept = snapshot(client)
+    more_news(crawl)
+    crawl.scan()
+    crawl.store_into(store)
+    bring_back(client, kept)
+
+    guard.look()
+    guard.look()
+
+    assert [record.message for record in caplog.records] == ["Redis has lost its last writes"]
+    assert [str(found) for found in Check(crawl.frontier, store).run()] == [
+        f"Redis has lost its last writes, and what it knew by them ({OLDER_REDIS}): crawl-tasks recover"
+    ]
+    assert Admin(crawl.frontier).restore.halted() == ""
+    assert prepare_rebuild(crawl.frontier, store, None).run_if_lost(lambda _: None)
+    crawl.scan()
+    crawl.store_into(store)
+    assert Check(crawl.frontier, store).run() == []
+    assert texts(database) == 5
+
+
+def test_a_store_worker_notices_by_its_next_batch_that_redis_went_back_between_two_notes(
+    crawl: SmallCrawl, client: redis.Redis, store: Store, site: Site
+) -> None:
+    worker = OutboxConsumer(crawl.frontier, lambda: store, batch=100, worth=1, clock=lambda: 0.0)
+    crawl.scan()
+    worker.run()
+    kept = snapshot(client)
+    for _ in range(2):
+        bring_back(client, kept)
+        crawl.scan()
+        worker.run()
+
+    assert loss_of(crawl.frontier, store) == OLDER_REDIS
+
+
+def test_store_workers_beside_each_other_take_no_redis_for_older(
+    crawl: SmallCrawl, store: Store, database: Path, site: Site
+) -> None:
+    now = [0.0]
+    with Store(f"sqlite:///{database}") as second:
+        for own in (store, second) * 6:
+            now[0] += 0.4
+            crawl.scan()
+            OutboxConsumer(crawl.frontier, lambda own=own: own, batch=1, worth=1, clock=lambda: now[0]).run()
+
+    assert loss_of(crawl.frontier, store) == ""
+
+
+@pytest.mark.parametrize("what", ["pause", "drain", "remove", "hold", "interval", "flush", "withdraw"])
+def test_a_decision_that_a_failover_lost_is_handed_back_and_carried_out(
+    what: str, crawl: SmallCrawl, client: redis.Redis, store: Store, database: Path, site: Site
+) -> None:
+    admin, ann = Admin(crawl.frontier), Operator("ann@host", "they asked us to stop")
+    crawl.frontier.sites.publish("demo", "v2", crawl.frontier.sites.published("demo") or "", {}, [], "host:files")
+    crawl.publish()
+    kept = snapshot(client)
+    match what:
+        case "hold":
+            admin.board_schedule.change("demo", ["1"], Act.HOLD, by=ann)
+        case "interval":
+            admin.board_schedule.change("demo", ["1"], Act.FIX, 7 * 86_400_000, by=ann)
+        case "flush":
+            crawl.frontier.sites.flush_guard("demo", ann)
+        case "withdraw":
+            crawl.frontier.sites.withdraw("demo", "host:files", ann)
+        case "remove":
+            admin.restore.wipe("demo", crawl.frontier.sites.remove("demo", ann))
+        case _:
+            getattr(crawl.frontier.sites, what)("demo", ann)
+    decided = state_of(crawl, client)
+    OutboxConsumer(crawl.frontier, lambda: store, batch=10, worth=1).run()
+    bring_back(client, kept)
+    assert state_of(crawl, client) != decided
+
+    ledger_watch(crawl.frontier, database, by_itself=False).look()
+
+    assert state_of(crawl, client) == decided
+    crawl.publish()  # the fixture counts its requests
+
+
+def state_of(crawl: SmallCrawl, client: redis.Redis) -> tuple[object, ...]:
+    """Return what the decisions of operators have made of the site."""
+    fields = client.hmget("test:s:demo", "paused", "draining", "withdrawn", "flushes")
+    board = client.hmget("test:s:demo:board:1", "held", "interval_ms", "fixed_ms")
+    return crawl.frontier.sites.names(), fields, board, client.zscore("test:boards", "demo 1") is None

@@ -44,6 +44,7 @@ class Violation(StrEnum):
     UNSTORED = "unstored"
     BLANK_SITE = "blank_site"
     OTHER_LEDGER = "other_ledger"
+    OLDER_LEDGER = "older_ledger"
     UNGUARDED = "unguarded"
     UNLISTED = "unlisted"
     FUTURE = "future"

@@ -41,6 +41,14 @@ def scan_of(ages_h: list[float]) -> Scan:
     )
 
 
+class Ages(NamedTuple):
+    """The greatest change of the database that Redis acknowledged, the batches drawn, and whether Redis went back."""
+
+    change: int
+    drawn: int
+    is_older: bool
+
+
 class Restore:
     """The verbs of recovery on one Redis. Every call may raise RedisUnreachable or BackendError."""
 
@@ -67,6 +75,16 @@ class Restore:
     def _is_half_built(self) -> bool:
         underway = cast("list[bytes]", self._client.hvals(self._keys.underway))
         return any(work.endswith((b" recover", b" restore")) for work in underway)
+
+    @explained("ages")
+    def ages(self) -> Ages:
+        """Return what Redis remembers of the database."""
+        held = cast("list[bytes | None]", self._client.hmget(self._keys.ages, "change", "drawn", "older"))
+        return Ages(int(held[0] or 0), int(held[1] or 0), held[2] is not None)
+
+    def set_ages(self, change: int, drawn: int) -> None:
+        """Take Redis and the database for of one age."""
+        self._scripts.call(Verb.SET_AGES, change, drawn)
 
     @explained("halt")
     def halted(self) -> str:

@@ -45,6 +45,9 @@ FLAW_KINDS: dict[Violation, Kind] = {
         "Redis holds another ledger than the database was filled from",
         "crawl-tasks recover",
     ),
+    Violation.OLDER_LEDGER: _lost(
+        "CrawlLedgerOlder", "Redis has lost its last writes, and what it knew by them", "crawl-tasks recover"
+    ),
     Violation.UNGUARDED: _lost(
         "CrawlPageUnguarded", "the guard does not know a stored page and would have it fetched again"
     ),

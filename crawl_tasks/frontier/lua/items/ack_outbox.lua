@@ -4,6 +4,7 @@
 -- ARGV 1: counts of stored rows, as JSON: {site: {name of a statistic: number}}
 -- ARGV 2: ages of items by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3: ids of the pages, as JSON: {site: [id]}
+-- ARGV 4: greatest change of the database by these pages, 0 for none
 -- RETURNS 0: {0, pages that nobody has taken yet, each site whose crawl has ended by this ...}
 
 -- Add ages to a board's histogram. One field a board, and none for unpublished boards: there may be a hundred thousand.
@@ -62,6 +63,9 @@ if all > 0 then  -- a second call for the same pages counts nothing
   for name, boards in pairs(cjson.decode(ARGV[2])) do
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
   end
+end
+if tonumber(ARGV[4] or 0) > tonumber(redis.call('HGET', P .. ':ages', 'change') or 0) then
+  redis.call('HSET', P .. ':ages', 'change', ARGV[4])
 end
 if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
 return {0, untaken(), unpack(ended)}

@@ -5,10 +5,11 @@
 -- ARGV 1: taker
 -- ARGV 2: most pages to take
 -- ARGV 3: ms after which another taker's pages are taken over
--- RETURNS 0: {0, {id, items, id, items, ...}}
+-- ARGV 4: greatest number of a batch that the taker knows of. A Redis that gives it again has lost its last writes
+-- RETURNS 0: {0, {id, items, id, items, ...}, number of this batch}
 
 local stream, group = P .. ':outbox', 'store'
-if redis.call('EXISTS', stream) == 0 then return {0, {}} end
+if redis.call('EXISTS', stream) == 0 then return {0, {}, 0} end
 redis.call('XDEL', stream, '0-1')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.pcall('XGROUP', 'CREATE', stream, group, '0')
 local taken = {}
@@ -29,4 +30,10 @@ read_group('0')
 local left = ARGV[2] - #taken / 2
 if left > 0 then collect(redis.call('XAUTOCLAIM', stream, group, ARGV[1], ARGV[3], '0', 'COUNT', left)[2]) end
 read_group('>')
-return {0, taken}
+local number, known = 0, tonumber(ARGV[4] or 0)
+if #taken > 0 then number = redis.call('HINCRBY', P .. ':ages', 'drawn', 1) end
+if #taken > 0 and number <= known then
+  number = known + 1
+  redis.call('HSET', P .. ':ages', 'drawn', number, 'older', now_ms())
+end
+return {0, taken, number}
