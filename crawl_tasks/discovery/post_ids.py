@@ -47,6 +47,8 @@ def marked_in(document: Document) -> Iterator[PostIds]:
         if len(found) > 1:
             nodes = list(found.values())
             marks.append(PostIds(_records(nodes), nodes, list(found), attr, prefix))
+    anchors = [mark for mark in marks if mark.attr in ("id", "name")]
+    marks = [mark for mark in marks if mark.attr != "href" or not any(_leads_away(mark, one) for one in anchors)]
     yield from marks
     for alike in _alike(document):
         yield from (one for mark in marks if (one := _marked(alike, mark)))
@@ -54,6 +56,16 @@ def marked_in(document: Document) -> Iterator[PostIds]:
     moments = [node for node in times_in(document.root) if len(node.text()) < _FEW * 4]
     if len(moments) > 1:
         yield PostIds(_apart(moments), moments, [])
+
+
+def _leads_away(links: PostIds, anchors: PostIds) -> bool:
+    """Return whether links of records lead to the anchors of other records: to what a reply answers."""
+    own = {record.mem_id: key for record, key in zip(anchors.records, anchors.keys, strict=True)}
+    known, away = set(anchors.keys), 0
+    for node, key in zip(links.nodes, links.keys, strict=True):
+        mine = next((own[above.mem_id] for above in (node, *upwards(node)) if above.mem_id in own), None)
+        away += key in known and mine is not None and key != mine
+    return 2 * away > len(links.nodes)
 
 
 def _alike(document: Document) -> Iterator[PostIds]:

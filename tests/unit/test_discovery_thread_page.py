@@ -230,6 +230,17 @@ def test_a_text_with_the_word_today_is_no_date(text: str, holds: bool) -> None:
     assert ("texts of posts are no dates" in [one.name for one in checks if one and not one.holds]) is not holds
 
 
+def test_links_to_the_post_that_is_answered_are_no_ids_of_replies() -> None:
+    row = """<div class=card><a name={0}></a><b>ann</b> <i>19 June 2024 14:{0}</i><p>Words that somebody says, {0}.</p>
+      <small>In reply to <a href="#{1}">this</a></small></div>"""
+    document = page("".join(row.format(at, at - 1) for at in range(11, 16)))
+
+    marks = {(one.attr, tuple(one.keys)) for one in marked_in(document) if one.attr}
+
+    assert ("name", ("11", "12", "13", "14", "15")) in marks
+    assert ("href", ("10", "11", "12", "13", "14")) not in marks
+
+
 NOTICE = "This topic is now archived and is closed to further replies."
 MENU = "Dashboard\nForum\nMembers\nTerms of use\nWelcome to topic {}"
 
