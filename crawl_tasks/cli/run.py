@@ -16,6 +16,7 @@ from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import crawl_stats, failures_of, is_clean, note_short_threads, report_of, stats_text
 from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
@@ -58,6 +59,7 @@ PROCESSES = click.IntRange(0, 64)
 @click.option(
     "-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl, .csv or .parquet) at the end."
 )
+@click.option("--force", is_flag=True, help="With --out: replace FILE if it exists.")
 @click.option(
     "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
 )
@@ -73,7 +75,7 @@ PROCESSES = click.IntRange(0, 64)
 @click.pass_context
 def command(
     ctx: click.Context, sites: tuple[str, ...], *, until_idle: bool, boards: str | None, pages: int | None, since: int |
-    None, out: str | None, report: Path | None, lists: int, details: int, threads: int, flower: bool,
+    None, out: str | None, report: Path | None, lists: int, details: int, threads: int, flower: bool, force: bool,
 ) -> None:  # fmt: skip
     """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
 
@@ -88,6 +90,9 @@ def command(
     for option, file in (("--out", out), ("--report", report)):
         if file is not None and str(file) != "-" and not is_address(str(file)):
             require_place(Path(file), option)
+    # Rows of an earlier run, perhaps, and this one may store none.
+    if out is not None and not force and not is_address(out) and out != "-" and Path(out).exists():
+        raise ConfigError(f"--out: {out}: is there already; --force replaces it, another name keeps it")
     form = format_of(out or "-")
     settings = load_settings()
     use_language(settings.language)
@@ -113,7 +118,7 @@ def command(
             code, failures = crawl(here, plan.of(chosen), stored, progress, report)
     if out is not None:
         with Store(here.settings.database_url) as store:
-            rows = export(store, out, RowSelection(sites=names), form, after=before)
+            rows = export(store, out, RowSelection(sites=names), form, after=before, overwrite=force)
         click.echo(gettext("{count} rows in {path}", count=rows, path=out), err=out == "-")
     # Last, where a person and the mail of cron look.
     for failure in failures:

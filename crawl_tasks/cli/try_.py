@@ -172,6 +172,8 @@ def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settin
     console.print(escape(f"{stage.value} page  {printable(request.address, 200)}"), soft_wrap=True)
     if trial.page is not None and trial.page.url != request.address:
         console.print(escape(f"  was sent to {printable(trial.page.url, 200)}"))
+    if trial.is_refused:
+        console.print(escape(f"  not read: {printable(trial.error, 300)}"), soft_wrap=True)
     if trial.parsed is not None and not whole:
         found = trial.parsed.items
         console.print(f"  {counted(len(found.posts), 'post')}, {counted(len(found.comments), 'comment')}")

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.date_samples import date_checks
 from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.field_checks import field_checks
 from crawl_tasks.discovery.json_document import lists as json_lists
 from crawl_tasks.discovery.json_document import more_told, scalars
 from crawl_tasks.discovery.next_page import skipped
@@ -64,6 +65,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         *_of_ids(seen),
         *_of_texts(seen),
         *_of_walks(seen),
+        *field_checks(site, seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
         _of_zone(times_ahead(seen)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.errors import PageError
+from crawl_tasks.errors import AccessDenied, Challenged, FetchError, Gone, NoTurn, PageError, RobotsRefused
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
 from crawl_tasks.registry.site_registry import CompiledSite
 
@@ -20,6 +20,7 @@ MOST_BEHIND = 3
 MOST_PAGES = 34
 """Pages beyond which no further thread is asked for."""
 
+_REFUSALS = (Gone, AccessDenied, Challenged, RobotsRefused, NoTurn)
 _NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
 _WANTED = {
     Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
@@ -47,6 +48,8 @@ class DryRun:
     page: Fetched | None = None
     parsed: Parsed | None = None
     error: str = ""
+    is_refused: bool = False
+    """Whether the forum has no such page for guests, as it may: deleted, for members, or forbidden to robots."""
     unruled: frozenset[str] = frozenset()
     """Fields that the site file does not look for on pages of this kind."""
 
@@ -91,7 +94,9 @@ def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
     try:
         page = probe.page(request.address, request)
     except PageError as error:
-        return DryRun(request, error=str(error))
+        # A page that would be one too many says nothing of the forum.
+        is_refused = isinstance(error, _REFUSALS) or type(error) is FetchError
+        return DryRun(request, error=str(error), is_refused=is_refused)
     return reread(opened, request, page)
 
 
@@ -215,7 +220,7 @@ def missing_in(trials: Sequence[DryRun]) -> list[str]:
     for one in trials:
         like = [other for other in trials if other.request.stage is one.request.stage and other.rows]
         # One thread may have gone since its list was read. Rules are to blame for a page that is there, or for all.
-        if one.error and one.page is None and like:
+        if one.is_refused and like:
             continue
         found += [line for line in one.missing() if one.error or all(line in other.missing() for other in like)]
     return found

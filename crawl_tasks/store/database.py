@@ -9,8 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
 
 from sqlalchemy import Connection, Engine, Row, Select, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, ExceptionContext, make_url
@@ -22,6 +23,9 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
 from crawl_tasks.store.migrations import STEPS, Step, bring_up, build_missing, version_after
+
+if TYPE_CHECKING:
+    from psycopg import Connection as PostgresConnection
 
 # The execution option of a connection that is going to write.
 _WRITES: Final = "crawl_writes"
@@ -186,7 +190,10 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
         arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
         # Positional parameters, so that a batch travels as tuples. And a ping before each use, because a restarted
         # server leaves dead connections in the pool.
-        return create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
+        engine = create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
+        # First of all: SQLAlchemy's own first question fails where the driver gives bytes.
+        event.listen(engine, "first_connect", partial(_check_encoding, url), insert=True)
+        return engine
     sqlite3.register_adapter(type(None), _as_it_is)
     # A database in memory lives and dies with its connection, so all threads must share one.
     pool = StaticPool if url.database in {None, "", ":memory:"} else None
@@ -196,6 +203,14 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "handle_error", _give_up_connection)
     return engine
+
+
+def _check_encoding(url: URL, connection: PostgresConnection[Any], _: ConnectionPoolEntry) -> None:
+    """Refuse a PostgreSQL database that cannot hold the texts of all forums: it would reject them one by one."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in (None, "UTF8"):
+        remedy = "make one with: createdb --encoding=UTF8 --template=template0 NAME"
+        raise StoreError(f"store: {shown(url)}: its encoding is {encoding}, which does not hold all texts; {remedy}")
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:

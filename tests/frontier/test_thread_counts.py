@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from crawl_tasks.cli.crawl import Start
+from crawl_tasks.cli.summary import failures_of
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.sites import MOST_SHORT
 from crawl_tasks.monitor.problems.registry import find_problems
+from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
@@ -105,3 +109,19 @@ def test_the_ledger_remembers_so_many_short_threads_and_no_more(crawl: SmallCraw
     assert many.startswith(f"{MOST_SHORT} threads have far fewer")
     assert "https://forum.example/t/99 (109 listed, 1 stored)" in many
     assert told(crawl.frontier).endswith("https://forum.example/t/7 (30 listed, 2 stored)")
+
+
+def test_a_crawl_whose_rows_the_database_rejected_has_failed(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    frontier = crawl.frontier
+    start = Start(0.0, take_snapshot(frontier), Stored(0, 0))
+    crawl.forum.board("1", 1, "1 0", "2 0")
+    crawl.scan()
+    for page_id, _ in frontier.outbox.read("me", 100):
+        Admin(frontier).failed.items.put(page_id, "the encoding LATIN1 has no such character")
+
+    failures = failures_of(start, take_snapshot(frontier), ())
+    later = failures_of(Start(0.0, take_snapshot(frontier), Stored(0, 0)), take_snapshot(frontier), ())
+
+    assert [one.text for one in failures] == ["3 pages could not be stored and were rejected"]
+    assert later == []

@@ -311,3 +311,19 @@ def test_items_that_are_empty_open_no_transaction(tmp_path: Path) -> None:
 
     assert begun == []
     store.close()
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_all_texts_is_refused_in_one_line(postgres_server: str, encoding: str) -> None:
+    name = f"crawl_test_{encoding.lower()}"
+    url = make_url(postgres_server).set(drivername="postgresql+psycopg")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+        connection.execute(text(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"))
+    engine.dispose()
+
+    said = open_fails(url.set(database=name).render_as_string(hide_password=False))
+
+    assert f"its encoding is {encoding}, which does not hold all texts" in said
+    assert "createdb --encoding=UTF8" in said
