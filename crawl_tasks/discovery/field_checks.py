@@ -74,6 +74,6 @@ def _rule(site: Site, stage: Stage, name: str) -> Rule | None:
     if stage is Stage.LIST:
         return site.list.fields.get(name)
     if stage is Stage.POST:
-        return site.post.fields.get(name)
+        return site.post.post_fields.get(name)
     spec = site.post.comments or site.comment
     return spec.fields.get(name) if spec is not None else None
