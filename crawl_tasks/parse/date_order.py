@@ -92,7 +92,9 @@ class DateOrders:
             order = min(likely)
             return Decision(order, "no other order fits all dates: some would be in the future, or months change alone",
                             (*notes, *self._mistaken(order)))  # fmt: skip
-        self._guess = order_by_language(language_of(document), list(shown))
+        # With years of two figures, the year may stand first in any language.
+        marks = {one.mark for one in shown} if DateOrder.YMD not in likely else set()
+        self._guess = order_by_language(language_of(document), min(marks)) if marks else None
         if self._guess in likely:
             return Decision(self._guess, f"the pages are in the language {language_of(document)}", notes)
         return Decision(None, "", notes)

@@ -85,7 +85,7 @@ class Site(Part):
     )
     timezone: Timezone = Field(default="UTC", description="IANA zone of dates on its pages that name none.")
     date_order: DateOrder | None = optional(
-        "Order of day, month and year in dates of figures alone: dmy, mdy or ymd; by default the pages' dates tell it."
+        "Order of day, month and year in dates of figures: dmy, mdy, ymd or ydm; by default the pages' dates tell it."
     )
     languages: Languages = Field(
         default=("zh", "zh-Hant", "en", "ja"),

@@ -33,6 +33,7 @@ class DateOrder(StrEnum):
     DMY = "dmy"
     MDY = "mdy"
     YMD = "ymd"
+    YDM = "ydm"
 
 
 def _free(name: str) -> str:

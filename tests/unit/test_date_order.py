@@ -74,8 +74,10 @@ def test_all_dates_of_a_page_together_tell_the_order(dates: tuple[str, ...], sho
         ("fr", "04/02/2005, 12h25", "2005-02-04"),
         ("de", "04.02.2005, 12:25", "2005-02-04"),
         ("en-GB", "04/02/2005, 12:25", "2005-02-04"),
-        ("en-US", "04/02/2005, 12:25 pm", "2005-04-02"),
-        ("ko", "05.04.02 12:25", "2005-04-02"),
+        ("en-US", "04/02/2005, 12:25 pm", None),
+        ("en-GB", "04-02-2005, 12:25", None),
+        ("ko", "05.04.02 12:25", None),
+        ("de", "05.04.02 12:25", None),  # the year may stand first
         ("nl", "04-02-2005 12:25", "2005-02-04"),
         ("", "04.02.2005 12:25", "2005-02-04"),
         # Programs write these month first by default, in all languages.

@@ -17,7 +17,14 @@ from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.counts import read_count, read_int
 from crawl_tasks.parse.values.dates import read_date
-from crawl_tasks.parse.values.numeric_dates import figures_in, in_order, is_open, order_of_format
+from crawl_tasks.parse.values.numeric_dates import (
+    day_before_month,
+    figures_in,
+    in_order,
+    is_open,
+    month_before_day,
+    order_of_format,
+)
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
 from crawl_tasks.sites.site_terms import DateOrder
 
@@ -268,7 +275,13 @@ def _date_reader(rule: Rule, clock: PageClock) -> Convert:
                 if moment.tzinfo is not None and 1970 < moment.year < 2100:
                     return int(moment.timestamp())
         at_s = document.page.at_s
-        figures = None if raw[:4].isdigit() or len(raw) > _LONGEST_DATE else figures_in(raw)
+        if raw[:4].isdigit():
+            is_odd = document.order is DateOrder.YDM
+            at = read_date(month_before_day(raw) if is_odd else raw, at_s, zone, formats=formats, languages=languages)
+            if at is None and (figures := day_before_month(raw)) is not None:
+                document.days.append((raw, figures, stated))
+            return at
+        figures = None if len(raw) > _LONGEST_DATE else figures_in(raw)
         if figures is None:
             return read_date(raw, at_s, zone, formats=formats, languages=languages)
         document.days.append((raw, figures, stated))

@@ -60,6 +60,9 @@ _WORDS: Final = (
         "पूर्वाह्न": "am", "अपराह्न": "pm",
     }
 )  # fmt: skip
+_VIETNAMESE: Final = re.compile(r"\s?\b(?:tháng|thg)\s?(1[0-2]|[1-9])(?!\d)(?:,| năm)?")
+_EASTERN: Final = re.compile(r"(?<!\d)(1[0-2]|[1-9])月(?!\d)")
+_EASTERN_DAY: Final = re.compile(r"年|\d\s?日|月\d")
 _ANY_WORD: Final = re.compile("|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))))
 
 
@@ -68,6 +71,10 @@ def in_usual_words(plain: str) -> str:
     if not plain.isascii():
         if _MARKED.search(plain):
             plain = _ANY_WORD.sub(lambda found: _WORDS[found[0]], plain)
+        plain = _VIETNAMESE.sub(lambda found: f" {_MONTHS[int(found[1]) - 1]}", plain)
+        if _EASTERN_DAY.search(plain) is None:
+            # `6月 17th, 2026`: the names of months in the formats of another language.
+            plain = _EASTERN.sub(lambda found: f"{_MONTHS[int(found[1]) - 1]}", plain)
         plain = _ERA.sub(lambda found: f"{_ERAS[found[1]] + int(found[2].replace('元', '1'))}年", plain)
         plain = _SOLAR_WORDS.sub(lambda found: _solar(found[3], _SOLAR_MONTHS[found[2]], found[1], found[0]), plain)
     plain = _SOLAR_FIGURES.sub(lambda found: _solar(found[1], found[2], found[3], found[0]), plain)

@@ -26,6 +26,7 @@ januar februar marts april maj juni juli august september oktober november desem
 ledna února března dubna května června července srpna září října listopadu prosince
 leden únor březen duben květen červen červenec srpen září říjen listopad prosinec
 led úno bře dub kvě čvn čvc srp zář říj lis pro
+led úno bře dub kvě čer čvc srp zář říj lis pro
 jan feb mrt apr mei jun jul aug sep okt nov dec
 januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra
 január február marec apríl máj jún júl august september október november december
@@ -114,7 +115,11 @@ DAYS: Final = {
 } | {"i dag": 0, "í dag": 0, "hari ini": 0, "hôm nay": 0, "i går": 1, "í gær": 1, "hôm qua": 1}  # fmt: skip
 """Words for days, with the number of days ago."""
 # `hier` is German for here, and `ma` Italian for but.
-_SHORT: Final = {"hier": r"(?= à|,? [0-9])", "avant-hier": r"(?= à|,? [0-9])", "ma": r"(?=,? [0-9])"}
+_SHORT: Final = {
+    "hier": r"(?= à|(?:,| -)? [0-9])",
+    "avant-hier": r"(?= à|(?:,| -)? [0-9])",
+    "ma": r"(?=(?:,| -)? [0-9])",
+}
 DAY: Final = re.compile(
     "大前天|今天|今日|昨天|昨日|前天|前日|오늘|어제|"
     + "|".join(

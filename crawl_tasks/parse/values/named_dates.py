@@ -19,14 +19,14 @@ _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])
 # NumericDate behind a month are its year, unless they begin a time of day.
 _SHORT_YEAR = r"'?\d{2}(?!\d|[:h時时点點시]|\.\d|\s?[ap]\.?\s?m\b|\s?h\s?\d)"
 _DMY_WORDS = re.compile(
-    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|º|ª|-ші)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})[.׳]?,?[\s-]+"
+    r"(?<![a-z\d])(\d{1,2})(?:st|nd|rd|th|er|\.|º|ª|-ші)?[\s/-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})[.׳]?,?[\s/-]+"
     rf"(?:de |del )?(\d{{4}}(?!\d)|{_SHORT_YEAR})"
 )
 _MDY_WORDS = re.compile(
     rf"\b([^\W\d_]{{3,12}})[.׳]?[\s-]+(\d{{1,2}})(?:st|nd|rd|th)?,?[\s-]+(\d{{4}}(?!\d)|{_SHORT_YEAR})"
 )
 # `2025. december 12.`, `2025 m. gruodžio 12 d.`, `2025-Dec-12`
-_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})[.,]?(?: m\.)?[\s/-]([^\W\d_]{3,12})\.?[\s/-](\d{1,2})\b")
+_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})[.,]?(?: m\.)?[\s/-]+([^\W\d_]{3,12})\.?[\s/-]+(\d{1,2})\b")
 # `2025. gada 12. decembris`
 _YDM_WORDS = re.compile(r"(?<!\d)(\d{4})\. gada (\d{1,2})\. ([^\W\d_]{3,12})")
 # With the places of year, month and day.
@@ -36,8 +36,9 @@ _DM_WORDS = re.compile(
     r"(?<![\d:.])(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})(?![^\W\d_])"
 )
 _MD_WORDS = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,12})[.׳]?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[:.h]\d|\s?[ap]\.?\s?m\b)")
-# `12 tháng 12, 2025`
-_DMY_MONTH = re.compile(r"(?<!\d)(\d{1,2}) (?:tháng|thg) (\d{1,2})(?:,| năm)? (\d{4})(?!\d)")
+
+# What follows is a part of the date too.
+_OTHER_PART = re.compile(r"^[./-]\w|(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def day_in(
@@ -56,9 +57,6 @@ def day_in(
         month = month_of(found[word], languages) if found else None
         if found and month is not None:
             return (_whole_year(found[year], now), month, int(found[date])), around(found)
-    found = _DMY_MONTH.search(plain)
-    if found:
-        return (int(found[3]), int(found[2]), int(found[1])), around(found)
     figures = figures_in(plain)
     if figures is not None:
         day = day_of(figures, now.timestamp(), order)
@@ -74,7 +72,8 @@ def _day_without_year(plain: str, now: datetime, languages: tuple[str, ...]) -> 
     for pattern, word, date in ((_DM_WORDS, 2, 1), (_MD_WORDS, 1, 2)):
         for found in pattern.finditer(plain):
             month = month_of(found[word], languages)
-            if month is not None and ":" in plain.replace("h", ":"):
+            rest = plain[: found.start()] + plain[found.end() :]
+            if month is not None and ":" in rest.replace("h", ":") and not _OTHER_PART.search(plain[found.end() :]):
                 weekdays = weekdays_beside(plain[: found.start()], plain[found.end() :])
                 year = _latest_year(month, int(found[date]), now, weekdays)
                 return (year, month, int(found[date])), around(found)

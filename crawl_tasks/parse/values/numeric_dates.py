@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -22,8 +22,9 @@ Day = tuple[int, int, int]
 FIGURES: Final = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(\s?[-/.]\s?)(\d{1,2})\2(\d{4}|\d{2})(?!\d|[-/:]\d|\.\d{1,3}\b(?!\.|:))"
 )
-_YEAR_FIRST: Final = re.compile(r"(?<!\d)\d{4}\s*[-/.年년]")
-_CENTURY, _FIRST_YEAR = 2000, 1990
+_YEAR_FIRST_DATE: Final = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)").match
+_YEAR_FIRST: Final = re.compile(r"(?<!\d)\d{4}\s*[-/.年년]\s*\d{1,2}\s*[-/.月월]\s*\d")
+_CENTURY, _FIRST_YEAR, _TWO_FIGURES = 2000, 1990, 99
 _AHEAD_DAYS = 2
 _FEW: Final = 3
 # Languages whose dates in figures are day first, by the mark between the numbers. Programs write `05-04-2012` month
@@ -34,9 +35,8 @@ fr es it pt de nl pl ru uk be tr el ar he vi id ms th ca gl ro bg cs sk da nb nn
 _BY_STROKE: Final = frozenset(_STROKES.split())
 _BY_HYPHEN: Final = frozenset(("nl", "da"))
 _NOT_BY_DOT: Final = frozenset(("en", "zh", "ja", "ko"))
-_YEAR_FIRST_SHORT: Final = frozenset(("zh", "ja", "ko", "hu", "lt", "sv"))
 _DAY_FIRST: Final = frozenset(("en-gb", "en-au", "en-nz", "en-ie", "en-in", "en-za"))
-_MONTH_FIRST: Final = frozenset(("en-us",))
+# Programs say en-US of themselves, wherever their forum is.
 
 
 class NumericDate(NamedTuple):
@@ -52,12 +52,15 @@ class NumericDate(NamedTuple):
     def days(self, today: date) -> dict[DateOrder, Day]:
         """Return the day by each order that makes one, and fits the weekday. A date to come is one of its own kind."""
         first, second, third = self.numbers
-        orders = {DateOrder.DMY: (third, second, first), DateOrder.MDY: (third, first, second)}
+        if first > _TWO_FIGURES:
+            orders = {DateOrder.YMD: (first, second, third), DateOrder.YDM: (first, third, second)}
+        else:
+            orders = {DateOrder.DMY: (third, second, first), DateOrder.MDY: (third, first, second)}
         if self.is_short:
             orders[DateOrder.YMD] = (first, second, third)
         found = {}
         for order, (year, month, day) in orders.items():
-            whole = year if year > 99 else _of_century(year, today.year)
+            whole = year if year > _TWO_FIGURES else _of_century(year, today.year)
             if whole >= _FIRST_YEAR or not self.is_short:
                 try:
                     weekday = date(whole, month, day).weekday()
@@ -82,6 +85,22 @@ def figures_in(text: str) -> NumericDate | None:
     numbers = int(found[1]), int(found[3]), int(found[4])
     weekdays = weekdays_beside(plain[: found.start()], plain[found.end() :])
     return NumericDate(numbers, found[2].strip(), len(found[4]) == 2, weekdays, found.start(), found.end())
+
+
+def day_before_month(text: str) -> NumericDate | None:
+    """Return a date with the year first that is none as usual, `2024-25-12`: some programs offer that order too."""
+    found = _YEAR_FIRST_DATE(text)
+    return (
+        NumericDate((int(found[1]), int(found[3]), int(found[4])), found[2], False, frozenset(), 0, 0)
+        if found
+        else None
+    )
+
+
+def month_before_day(text: str) -> str:
+    """Return a text that begins with year, day and month, with these in the usual order."""
+    found = _YEAR_FIRST_DATE(text)
+    return f"{found[1]}{found[2]}{found[4]}{found[2]}{found[3]}{text[found.end() :]}" if found else text
 
 
 def today_of(at_s: float) -> date:
@@ -152,19 +171,14 @@ def likely_orders(many: Iterable[NumericDate], at_s: float) -> frozenset[DateOrd
     return orders - still or orders
 
 
-def order_by_language(language: str, many: Sequence[NumericDate]) -> DateOrder | None:
-    """Return the order that the language of a page gives its dates, None where it has several."""
+def order_by_language(language: str, mark: str) -> DateOrder | None:
+    """Return the order that the language of a page gives dates with a mark, None where it has several."""
     name = language.lower().replace("_", "-")
     code = name.partition("-")[0]
-    if not many:
-        return None
-    mark, is_short = many[0].mark, any(one.is_short for one in many)
+    if mark == "-":
+        return DateOrder.DMY if code in _BY_HYPHEN else None
     if name in _DAY_FIRST:
         return DateOrder.DMY
-    if name in _MONTH_FIRST:
-        return DateOrder.MDY if mark != "." else None
-    if is_short and code in _YEAR_FIRST_SHORT:
-        return DateOrder.YMD if code in ("zh", "ja", "ko") else None
     if mark == ".":
         return None if code in _NOT_BY_DOT else DateOrder.DMY
-    return DateOrder.DMY if code in (_BY_HYPHEN if mark == "-" else _BY_STROKE) else None
+    return DateOrder.DMY if code in _BY_STROKE else None

@@ -22,7 +22,6 @@ _FIGURES = {figure: float(number) for number, figure in enumerate("一二三四�
     "半": 0.5, "两": 2, "兩": 2, "几": 3, "幾": 3, "a": 1, "an": 1, "one": 1, "half a": 0.5, "half an": 0.5,
 }  # fmt: skip
 _DAY_S, _NIGHT = 86_400, 24
-_DATE = re.compile(r"\d{4}|\d[-/.月]\d")
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
     r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
@@ -44,10 +43,9 @@ _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>no
 
 def is_relative(plain: str) -> bool:
     """Return whether a cleaned text counts from now."""
-    if _WEEKDAY.search(plain):
-        return _DATE.search(plain) is None
     return any(form.search(plain) for form in (_NOW, _CHINESE_AGO, _ENGLISH_AGO, AGO, DAY)) or (
-        weekday_alone(plain) is not None and re.search(r"\d", _TIME.sub("", plain)) is None
+        (_WEEKDAY.search(plain) is not None or weekday_alone(plain) is not None)
+        and re.search(r"\d", _TIME.sub("", plain)) is None
     )
 
 
@@ -133,6 +131,9 @@ def _whole_hour(text: str) -> int:
 
 
 def _weekday(plain: str, shown: str, now: datetime) -> datetime | None:
+    # A date beside is the day itself: its weekday is none of the last week's.
+    if re.search(r"\d", _TIME.sub("", plain)):
+        return None
     found = _WEEKDAY.search(plain)
     if found:
         wanted = "一二三四五六日".index(found[2].replace("天", "日"))
@@ -140,8 +141,7 @@ def _weekday(plain: str, shown: str, now: datetime) -> datetime | None:
         back = now.weekday() - wanted + 7 if found[1] else (now.weekday() - wanted) % 7
         return _clock_of(now - timedelta(days=back), plain[found.end() :], shown)
     named = weekday_alone(plain)
-    # A date beside is the day itself: its weekday is none of the last week's.
-    if named is None or not _TIME.search(plain) or re.search(r"\d", _TIME.sub("", plain)):
+    if named is None or not _TIME.search(plain):
         return None
     wanted, end = named
     # Forums write `today` for today, so the name of this weekday means a week ago.

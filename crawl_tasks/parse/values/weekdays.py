@@ -68,6 +68,7 @@ ma ti ke to pe la su
 mån tis ons tors fre lör sön
 man tir ons tor fre lør søn
 h k sze cs p szo v
+t2 t3 t4 t5 t6 t7 cn
 pzt sal çar per cum cmt paz
 pzt sal çrş prş cum cts paz
 δευ τρι τετ πεμ παρ σαβ κυρ
@@ -92,7 +93,7 @@ def _table(names: str) -> dict[str, frozenset[int]]:
 _NAMES: Final = _table(_FULL)
 _WORDS: Final = _table(_FULL + _SHORT)
 _ENGLISH: Final = frozenset(["mon", "tue", "tues", "wed", "weds", "thu", "thur", "thurs", "fri", "sat", "sun"])
-_WORD: Final = r"[^\W\d_]+(?:[-ʼ’'][^\W\d_]+)?"
+_WORD: Final = r"[^\W\d_]+(?:[-ʼ’'][^\W\d_]+)?|\bt[2-7]\b"
 _BEFORE: Final = re.compile(rf"({_WORD})[.,]*\s*[(（\[]?\s*$")
 _BEHIND: Final = re.compile(rf"^\s*[,(（\[]?\s*({_WORD})")
 _EACH: Final = re.compile(_WORD)
