@@ -37,8 +37,9 @@ from crawl_tasks.discovery.start_page import discover
 from crawl_tasks.discovery.timezone_by_ages import zone_by_trials
 from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
-from crawl_tasks.fetch.address_guard import is_public
+from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.proxy import read_proxy
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.loader import parse_site
@@ -225,8 +226,11 @@ def find_address(address: str, settings: Settings) -> SiteAddress:
     """
     place = place_of(address)
     host = (urlsplit(place.url).hostname or "").strip("[]")
-    found = Resolver().addresses(host, _RESOLVED_WITHIN_S)
-    if not found:
+    proxy = read_proxy(settings.proxy.get_secret_value(), "CRAWL_PROXY")
+    # Such a proxy looks the name up, and this machine may have no name server.
+    is_known = not (proxy.host and proxy.looks_up_names) or is_literal(host) or is_local_name(host)
+    found = Resolver().addresses(host, _RESOLVED_WITHIN_S) if is_known else ()
+    if is_known and not found:
         raise ConfigError(f"{host}: has no address; check the spelling")
     # One private address among public ones is enough: the address guard would refuse the host, unless it is named.
     if not all(map(is_public, found)):

@@ -111,7 +111,7 @@ class AddressGuard:
             _check_public(written, port, place in policy.allowed_hosts)
         way = self._way(policy.proxy or self._proxy, timeout_s)
         # Such a proxy resolves the name in its own network. A literal address is known, and still checked.
-        if way is not None and way.proxy.looks_up_names and not _is_literal(host):
+        if way is not None and way.proxy.looks_up_names and not is_literal(host):
             return Destination(scheme, host, port, (), way)
         addresses = self._addresses(host, timeout_s)
         # One private address refuses all: a hostile name may have a public address beside a private one.
@@ -126,7 +126,7 @@ class AddressGuard:
         return Route(proxy, self._addresses(proxy.host, timeout_s)) if proxy.host else None
 
     def _addresses(self, host: str, timeout_s: float) -> tuple[str, ...]:
-        addresses = (host,) if _is_literal(host) else self._resolver.addresses(host, timeout_s)
+        addresses = (host,) if is_literal(host) else self._resolver.addresses(host, timeout_s)
         if not addresses:
             raise Unreachable(f"the name {host} has no address")
         return addresses
@@ -147,14 +147,20 @@ def _check_public(host: str, port: int, named: bool) -> None:
         raise RefusedAddress(
             f"port {port} of {host} is not fetched from; write the host as {host}:{port} if it is meant"
         )
-    if host.endswith(_LOCAL_ENDINGS) or ("." not in host and ":" not in host):
+    if is_local_name(host):
         raise RefusedAddress(
             f"{host} is a name of a local network; name {host}:{port} in `private_hosts` if it is yours"
         )
 
 
+def is_local_name(host: str) -> bool:
+    """Return whether a host's name is one of a local network, whoever resolves it."""
+    return host.endswith(_LOCAL_ENDINGS) or ("." not in host and ":" not in host)
+
+
 @lru_cache(maxsize=1024)
-def _is_literal(host: str) -> bool:
+def is_literal(host: str) -> bool:
+    """Return whether a host is an IP address."""
     if not (host[-1].isdigit() or ":" in host):
         return False
     try:

@@ -14,6 +14,13 @@ _HARMLESS_BYTES = 1 << 20
 _MAX_RATIO = 200
 # RFC 1952 lets a gzip stream have any number of members. Empty ones of 20 bytes each would cost time without end.
 _MAX_MEMBERS = 1_000
+_PACKINGS = frozenset(
+    ("gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz", "bzip2", "xz")
+)
+_PACKED = (b"\x1f\x8b", b"\x1f\x9d", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"x\x9c", b"x\xda")
+_LOOK = 1024
+_FEW_CONTROLS = 50
+_TEXT = bytes(code for code in range(256) if code >= 32 or code in b"\0\t\n\v\f\r\x1b")
 _PIECE = 64 << 10
 _GZIP = 31
 _ZLIB = 15
@@ -28,13 +35,17 @@ def decode(wire: bytes, encoding: str, limits: Limits) -> bytes:
         Truncated: the stream ends before its end.
         BadEncoding: the encoding is not one that was asked for, or the bytes are not in that encoding.
     """
-    named = encoding.strip().lower()
-    if not wire or named in ("", "identity"):
+    words = [word for part in encoding.split(",") if (word := part.strip().lower()) not in ("", "identity")]
+    if not wire or not words:
         return _within(wire, limits)
+    named = words[0] if len(words) == 1 else ""
     if named in ("gzip", "x-gzip"):
         return _inflate(wire, _GZIP, limits)
     if named == "deflate":
         return _inflate(wire, _ZLIB if _has_zlib_header(wire) else _RAW, limits)
+    # Browsers pass over words that name no encoding, such as `none` or `utf-8`.
+    if not _PACKINGS.intersection(words) and not _looks_packed(wire):
+        return _within(wire, limits)
     raise BadEncoding(f"the body is encoded as {encoding[:60]!r}; we asked for {ACCEPTED}")
 
 
@@ -44,6 +55,15 @@ def _within(body: bytes, limits: Limits) -> bytes:
     if limits.cut:
         return body[: limits.body_bytes]
     raise TooLarge(f"the body has more than {limits.body_bytes} bytes")
+
+
+def _looks_packed(wire: bytes) -> bool:
+    """Return whether a body is packed after all, by the first bytes or by control characters that no text has."""
+    if wire.startswith(_PACKED):
+        return True
+    sample = wire[:_LOOK]
+    # UTF-16 has a NUL in each letter of its markup, and no other control character.
+    return len(sample.translate(None, _TEXT)) * _FEW_CONTROLS > len(sample)
 
 
 def _has_zlib_header(wire: bytes) -> bool:

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
-from crawl_tasks.parse.json_ld import Json, linked_data, loads
+from crawl_tasks.parse.json_ld import Json, flaw_of, linked_data, loads
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values.charset import PageText, decoded
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
@@ -141,9 +141,8 @@ class Document:
         """
         try:
             self._json = [loads(text)]
-        except orjson.JSONDecodeError:
-            begin = text[:40].strip()
-            raise ParseError(f"{self.page.url}: is not JSON, it begins with {begin!r}; check format") from None
+        except orjson.JSONDecodeError as error:
+            raise ParseError(f"{self.page.url}: is not JSON, {flaw_of(text, error)}") from None
 
     def embed_html(self, text: str) -> None:
         """Take a text of the page's JSON as its HTML. The JSON stays."""

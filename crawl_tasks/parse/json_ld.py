@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import orjson
@@ -13,6 +14,8 @@ Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 MOST_THINGS = 5_000
 # The walk is recursive: the limit keeps hostile nesting away from Python's limit of 1,000 calls.
 _DEEPEST = 60
+_CALL = re.compile(r"\s*(?:/\*\*/)?\s*([A-Za-z_$][\w.$]{0,60})\s*\(")
+_NO_VALUE = re.compile(r"-?(?:NaN|Infinity)|undefined")
 _SAID_BELOW = ("acceptedAnswer", "suggestedAnswer", "comment")
 
 
@@ -45,6 +48,21 @@ def loads(text: str) -> Json:
             raise
         whole = orjson.loads(whole_json(text))
     return whole
+
+
+def flaw_of(text: str, error: orjson.JSONDecodeError) -> str:
+    """Return where a text is no JSON, what stands there, and the remedy."""
+    begin, at = text[:40].strip(), error.pos
+    there = f"line {error.lineno}, column {error.colno}"
+    if call := _CALL.match(text):
+        return f"{there}: a call of {call[1]}() stands around it (JSONP); ask for an address without, or set a parser"
+    if text.lstrip().startswith((")]}'", "for(;;);", "for (;;);", "while(1);", "while (1);")):
+        return f"{there}: {begin.splitlines()[0][:10]!r} stands before it, against scripts of other sites; set a parser"
+    if not text[:at].strip():
+        return f"it begins with {begin!r}; check format"
+    word = _NO_VALUE.match(text, at)
+    what = f"{word[0]} is no value of JSON" if word else error.msg
+    return f"{there}: {what}, behind {text[max(0, at - 30) : at]!r} stands {text[at : at + 20]!r}; set a parser"
 
 
 def _things(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:

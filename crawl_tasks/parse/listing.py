@@ -29,6 +29,7 @@ from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply, repeated
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
 from crawl_tasks.parse.rules.table import Table, TableReader
+from crawl_tasks.parse.thread_links import linked_threads
 from crawl_tasks.parse.values.dates import is_stable
 from crawl_tasks.sites.addresses import Target
 from crawl_tasks.sites.field_rules import POST_FIELDS, As, NamedRule, Plain, Rule, extra_fields, kind_of
@@ -104,6 +105,11 @@ class ListReader:
             raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
         if is_empty and _is_notice(table):
             table = Table([], [], {name: [] for name in table.columns})
+        if is_empty and not table.records and self._spec.empty is not None:
+            linked = linked_threads(self._spec.empty, self._context.addresses, document)
+            if linked > 1:
+                # One may be the notice that it was moved.
+                raise self._fail(request, f"no rows, and {linked} threads are linked where `empty` is; mend record")
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
         revisions, unsigned = self._revisions(table, kept)
@@ -130,17 +136,19 @@ class ListReader:
         )
         forums = () if request.key in self._context.news or board != request.key else (forum,)
         passes: tuple[BoardPass, ...] = ()
-        if request.reach.whole and not further and not table.notes:
+        if request.reach.whole and not further and not (table.notes or document.notes):
             passes = (BoardPass(request.key, request.reach.read_from, request.reach.whole, rank),)
         items = Items(request.site, forums, entered, passes=passes)
         if board != request.key:
             notes += (f"board {request.key} leads to board {board}: its threads are that board's",)
-        notes += table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
+        notes += (
+            document.notes + table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
+        )
         # Pinned rows stand behind the next page: known ones say nothing about it.
         last = {post.post_id for post in posts if is_pinned(post)}
         ordered = (*(one for one in children if one.key not in last), *further)
         ordered += tuple(one for one in children if one.key in last)
-        is_cut = pages.is_cut or bool(table.notes)
+        is_cut = pages.is_cut or bool(table.notes or document.notes)
         is_single = request.page == 1 and not further and not request.reach.whole and bool(forums)
         extent: Literal["", "single"] = "single" if is_single else ""
         return Parsed(items, ordered, 0, notes, is_cut=is_cut, oldest_at=oldest_reply(posts), extent=extent)

@@ -13,6 +13,7 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
 from crawl_tasks.parse.hub import HubReader
 from crawl_tasks.parse.listing import ListReader
+from crawl_tasks.parse.open_markup import hidden_records
 from crawl_tasks.parse.page_end import PageEnd
 from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_test
 from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
@@ -41,6 +42,10 @@ class SiteParser:
             stage: PageEnd() for stage, spec in site.stages.items() if spec.format is Format.HTML and not spec.embedded
         }
         self._detector = CharsetDetector()
+        comments = site.post.comments or site.comment
+        rules = {Stage.LIST: site.list.record, Stage.POST: comments and comments.record}
+        rules[Stage.COMMENT] = site.comment and site.comment.record
+        self._records = {stage: rule.css for stage, rule in rules.items() if stage in self._ends and rule and rule.css}
         self.date_orders = DateOrders(site.date_order)
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
@@ -76,6 +81,8 @@ class SiteParser:
         # A browser ends what it drew: drawn pages are no example for documents that are read as they come.
         ends = None if page.is_rendered else self._ends.get(request.stage)
         note, is_sure = ends.note(document.markup_bytes) if ends is not None else ("", False)
+        if record := self._records.get(request.stage):
+            document.notes = tuple(filter(None, (hidden_records(document, record),)))
         if not note:
             parsed = _with_charset(self._read(read, request, document, tail), document)
             # The frame that scripts have yet to fill cannot be read, and is no example either.
@@ -83,7 +90,7 @@ class SiteParser:
                 ends.learn()
             return parsed
         # For the readers too: a page with a note proves no comment deleted.
-        document.notes = (note,)
+        document.notes = (*document.notes, note)
         parsed = _with_charset(self._read(read, request, document, tail), document)
         notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
         return parsed._replace(notes=notes, broke_off=note if is_sure else "")

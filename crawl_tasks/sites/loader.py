@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack, text_of
 from crawl_tasks.sites.presets import laid_over
+from crawl_tasks.sites.rule_keys import ignored_keys
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.sites.validation_errors import complaints
+from crawl_tasks.sites.validation_errors import complaint_at, complaints
 from crawl_tasks.sites.yaml_tree import Tree, Value, read_yaml
 
 MAX_FILE_BYTES = 256 * 1024
@@ -56,6 +57,8 @@ def parse_site(text: str, source: str) -> Site:
         site = Site.model_validate(value)
     except ValidationError as error:
         raise SiteError("\n".join(complaints(error, trees, Site))) from None
+    if ignored := [complaint_at(path, text, trees) for path, text in ignored_keys(site)]:
+        raise SiteError("\n".join(ignored))
     return _with_lists(site, lists) if lists else site
 
 

@@ -32,6 +32,11 @@ def complaints(error: ValidationError, trees: Sequence[Tree], root: type[BaseMod
         yield f"{_place(path, trees)}: {f'{dotted}: ' if dotted else ''}{message}"
 
 
+def complaint_at(path: Path, text: str, trees: Sequence[Tree]) -> str:
+    """Return a complaint about a path, with the file and the line."""
+    return f"{_place(path, trees)}: {'.'.join(map(str, path))}: {text}"
+
+
 def _place(path: Path, trees: Sequence[Tree]) -> str:
     tree = max(trees, key=lambda one: one.depth(path))
     return f"{tree.source}:{tree.line(path)}"

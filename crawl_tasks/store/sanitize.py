@@ -6,6 +6,7 @@ index a key of a kilobyte. The item is kept. Only the unstorable part is replace
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain
@@ -112,7 +113,14 @@ def _id(text: str) -> str:
 def _extra(extra: object) -> Extra | None:
     if not isinstance(extra, dict):
         return None
-    return {_whole(str(name)): None if value is None else _whole(str(value)) for name, value in extra.items()}
+    return {_whole(str(name)): None if value is None else _whole(_extra_text(value)) for name, value in extra.items()}
+
+
+def _extra_text(value: object) -> str:
+    """Return a value of `extra` as text: a list or a mapping as JSON, which other programs read."""
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
 
 
 _NEVER_MISSING: Final = frozenset({"post_id", "comment_id", "seen_at", "is_page"})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.upsert import Store, Written
@@ -248,3 +251,18 @@ def test_a_list_that_shows_the_day_only_does_not_replace_the_moment_of_the_post_
         store.write(batch)
 
     assert row(store, "posts")["created_at"] == 1_729_012_858
+
+
+def test_a_list_in_extra_is_stored_as_json(store: Store) -> None:
+    given: dict[str, Any] = {"tags": ["a", 'the "b"'], "likes": 3, "by": {"ann": 1}, "none": None}
+
+    store.write([page(Post("1", 1.0, title="t", extra=given))])
+
+    with store.database.reading() as connection:
+        extra = json.loads(connection.execute(text("SELECT extra FROM posts")).scalar_one())
+    assert extra == {
+        "tags": '["a", "the \\"b\\""]',
+        "likes": "3",
+        "by": '{"ann": 1}',
+        "none": None,
+    }

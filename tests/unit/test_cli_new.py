@@ -22,6 +22,7 @@ from tests.programs.host import served
 from tests.script_forum import ScriptForum
 from tests.unit.command_line import run
 from tests.unit.hostile_server import HostileServer, page
+from tests.unit.small_proxy import SmallProxy
 
 FRONT = b"""<html lang="en"><title>Our \xe2\x98\x83 "forum": yes</title><body id="phpbb">
 <ul class="topiclist forums"><li><dl><a class="forumtitle" href="./viewforum.php?f=2&amp;sid=aa">General</a></dl></li>
@@ -331,3 +332,15 @@ def test_a_board_that_is_called_a_board_is_not_taken_for_the_forum(tmp_path: Pat
     assert held, result.stderr
     assert max(map(len, held[0].splitlines())) <= WIDTH
     assert re.search(rf"^boards\s+{len(named)}\b", result.stderr, re.MULTILINE), result.stderr
+
+
+def test_a_forum_behind_a_proxy_needs_no_name_server_here(tmp_path: Path, forum: HostileServer) -> None:
+    with SmallProxy() as proxy:
+        result = run(
+            "new", f"http://forum.example:{forum.port}/forum/", "--name", "ours", home=tmp_path,
+            proxy=f"http://{proxy.place}", contact="https://crawler.example/",
+        )  # fmt: skip
+
+    assert "boards    2" in result.stderr, result.stderr
+    assert load_site(tmp_path / "sites" / "ours.yaml").base == f"http://forum.example:{forum.port}/forum"
+    assert set(proxy.asked) == {f"forum.example:{forum.port}"}

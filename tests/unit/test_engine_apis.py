@@ -204,8 +204,8 @@ def story(**more: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "pages"), [(25, [2]), (24, []), (0, [])])
-def test_a_full_page_of_lobsters_stories_has_a_next_one(rows: int, pages: list[int]) -> None:
+@pytest.mark.parametrize(("rows", "pages"), [(25, [2]), (24, [2]), (0, [])])
+def test_a_page_of_lobsters_stories_has_a_next_one(rows: int, pages: list[int]) -> None:
     parsed = read(LOBSTERS, Stage.LIST, "python", [story(short_id=f"story{number}") for number in range(rows)])
 
     assert len(parsed.items.posts) == rows

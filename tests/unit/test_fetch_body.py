@@ -137,3 +137,31 @@ def test_nothing_until_the_end_of_the_connection_is_no_page(status, headers, wir
     else:
         with pytest.raises(Truncated):
             check_ended(response)
+
+
+TEXTS = (b"<p>a page</p>", "<p>größer</p>".encode("latin-1"), "<p>灯泡</p>".encode("gbk"), "<p>灯</p>".encode("utf-16"))
+
+
+@pytest.mark.parametrize(
+    "encoding", ["none", "None", "utf-8", "UTF8", "binary", "8bit", "text/html", "identity, none", "*", "x"]
+)
+@pytest.mark.parametrize("body", TEXTS)
+def test_a_word_that_names_no_encoding_is_passed_over_as_in_browsers(encoding, body):
+    assert decode(body, encoding, LIMITS) == body
+
+
+@pytest.mark.parametrize("encoding", ["none", "utf-8", "x"])
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda body: zlib.compress(body)[2:-4]])
+def test_a_packed_body_under_such_a_word_is_no_page(encoding, pack):
+    with pytest.raises(BadEncoding):
+        decode(pack(bytes(range(32, 127)) * 30 + b"<p>text</p>" * 200), encoding, LIMITS)
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "gzip, br", "gzip, gzip"])
+def test_an_encoding_that_was_not_asked_for_is_refused_though_the_body_is_plain(encoding):
+    with pytest.raises(BadEncoding):
+        decode(b"<p>a page</p>", encoding, LIMITS)
+
+
+def test_words_beside_an_encoding_that_say_nothing_are_passed_over():
+    assert decode(gzip.compress(b"<p>a page</p>"), "identity, gzip", LIMITS) == b"<p>a page</p>"

@@ -101,6 +101,7 @@ GOOD = {
         OK + b"Content-Length:\r\n  %d\r\nContent-Length: %d\r\n\r\n" % (len(PAGE), len(PAGE)) + PAGE, keep=True
     ),
     "connection closed after the body": page(PAGE, Connection="close"),
+    "no encoding by another name": page(PAGE, Content_Encoding="none"),
     "203": page(PAGE, "203 Non-Authoritative Information"),
 }
 

@@ -565,3 +565,27 @@ def test_an_id_is_read_from_a_link_however_it_is_written(href: str) -> None:
     ).items.posts
 
     assert [post.post_id for post in posts] == ["7"]
+
+
+FRAME = LIST + "  empty: '#threads'\n"
+
+
+@pytest.mark.parametrize(
+    ("frame", "is_read"),
+    [
+        ("<p>No threads here</p>", True),
+        ("<p class=line><a href=/post/7>T7</a></p><p class=line><a href=/post/8>T8</a></p>", False),
+        ("<p class=line><a href=/post/7>moved</a></p>", True),
+        ("<a href=/list/2/1>another board</a><a href=/list/3/1>one more</a>", True),
+    ],
+)
+def test_a_list_whose_frame_links_threads_is_not_empty(frame: str, is_read: bool) -> None:
+    newest = "".join(f"<a href=/post/{n}>newest</a>" for n in range(20, 25))
+    request, parser = ask(Stage.LIST), site_parser(stages=(FRAME, POST, COMMENT))
+    page = answer(request, f"<div id=threads>{frame}</div><div id=newest>{newest}</div>")
+
+    if is_read:
+        assert parser.parse(request, page, 0).items.posts == ()
+    else:
+        with pytest.raises(ParseError, match="no rows, and 2 threads are linked where `empty` is; mend record"):
+            parser.parse(request, page, 0)

@@ -8,6 +8,7 @@ import pytest
 
 from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Stage
+from crawl_tasks.parse.document import Document
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 
@@ -581,3 +582,23 @@ def test_a_page_that_ends_within_open_elements_is_doubted_before_any_other_was_s
 
     assert ["</html>" in note for note in parsed.notes] == [True] * is_doubted
     assert not parsed.broke_off
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ('{"a": 1,\n "b": NaN}', "line 2, column 7: NaN is no value of JSON"),
+        ('{"a": [1, 2],\n}', "line 1, column 13: trailing comma is not allowed"),
+        ('{"a": "one\nline"}', "line 1, column 11: unexpected control character in string"),
+        (')]}\'\n{"a": 1}', 'line 1, column 1: ")]}\'" stands before it'),
+        ('/**/ show.it({"a": 1});', "a call of show.it() stands around it (JSONP)"),
+        ('{"a": 1}\n{"a": 2}', "line 2, column 1: unexpected content after document"),
+        ("<html>", "it begins with '<html>'; check format"),
+        ("", "it begins with ''; check format"),
+    ],
+)
+def test_what_is_no_json_is_told_with_the_place_and_what_stands_there(body: str, says: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        Document(answer(ask(Stage.LIST), body)).json  # noqa: B018 (read for its error)
+
+    assert f"is not JSON, {says}" in str(caught.value) or f"is not JSON, line 1, column 1: {says}" in str(caught.value)

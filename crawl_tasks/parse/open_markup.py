@@ -1,0 +1,46 @@
+"""Markup that a post leaves open and that hides all behind it, as in browsers: `<!--`, `<textarea>`, `<plaintext>`."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.document import Document
+
+_SWALLOWS = frozenset(
+    ("-comment", "textarea", "plaintext", "xmp", "title", "style", "script", "iframe", "noembed", "noframes")
+)
+_MARKS = ("id", "class")
+
+
+def hidden_records(document: Document, record: str) -> str:
+    """Return a note on records that stand in the source behind markup that is left open, empty without any.
+
+    Such markup goes on to the end of the page, so that it is the last thing in the tree.
+    """
+    last = document.root
+    while last.tag not in _SWALLOWS and (below := last.last_child) is not None:
+        last = below
+    if last.tag not in _SWALLOWS:
+        return ""
+    opening = "<!--" if last.tag == "-comment" else f"<{last.tag}"
+    at = document.source.lower().rfind(opening)
+    behind = document.source[at:] if at >= 0 else ""
+    first = document.root.css_first(record)
+    number = _like(first, behind) if first is not None else 0
+    if not number:
+        return ""
+    return f"an open {opening.rstrip('>')} hides all behind it: {number} more records stand in the source"
+
+
+def _like(record: LexborNode, source: str) -> int:
+    """Return how many elements in a source have the id or else the classes of a record, but for its numbers."""
+    for name in _MARKS:
+        value = record.attributes.get(name) or ""
+        if name == "id" and not re.search(r"\d", value):
+            continue
+        if value:
+            shape = re.sub(r"\d+", r"\\d+", re.escape(value))
+            return len(re.findall(rf"""<{record.tag}\s[^<>]*\b{name}=["']?{shape}["'\s>]""", source, re.IGNORECASE))
+    return 0

@@ -1,0 +1,30 @@
+"""Lists without rows: whether the element that says so holds threads all the same."""
+
+from __future__ import annotations
+
+from crawl_tasks.errors import RefusedAddress
+from crawl_tasks.model import Stage
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.field_rules import Rule
+
+
+def linked_threads(empty: Rule, addresses: Addresses, document: Document) -> int:
+    """Return the number of threads that are linked within the elements that an `empty` rule finds.
+
+    A rule may find the frame of the list, which stands there with rows too. The whole page is no frame: the newest
+    threads of all boards may stand beside an empty one.
+    """
+    if not empty.css or empty.css == "body":
+        return 0
+    keys = set()
+    for frame in find_all(document.root, empty.css):
+        for node in frame.css("a[href]"):
+            url = document.absolute(node.attributes.get("href") or "")
+            try:
+                target = addresses.read(url) if url is not None and addresses.is_ours(url) else None
+            except RefusedAddress:
+                continue
+            if target is not None and target.stage is Stage.POST:
+                keys.add(target.key)
+    return len(keys)
