@@ -50,6 +50,7 @@ VERSIONS = (
     Version("xenforo1", "xenforo1", has_parent=True, following=(2, 3)),
     Version("vbulletin3", "vbulletin3", has_parent=True, following=(2, 3)),
     Version("ipboard3", "ipboard3", has_parent=True),
+    Version("smf1", "smf1", has_parent=True, following=(2, 3)),
 )
 EACH = pytest.mark.parametrize("version", VERSIONS, ids=[one.directory for one in VERSIONS])
 
