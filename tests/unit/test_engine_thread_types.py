@@ -205,3 +205,32 @@ def test_an_archived_topic_of_invision_is_its_posts_and_not_its_notice() -> None
 
     assert [(one.title, one.author, one.body) for one in items.posts] == [("A title", "user101", "say 101")]
     assert [(one.comment_id, one.author, one.body) for one in items.comments] == [("102", "user102", "say 102")]
+
+
+DISCUZ_TEXTS = [
+    '<table><tr><td class="t_f" id="postmessage_101">say 101</td></tr></table>',
+    '<div class="mbm"><p>Price: 12</p></div><div id="postmessage_101">say 101</div>',
+    """<div class="rwdn"><table><tr><td class="t_f" id="postmessage_101">say 101</td></tr></table></div><div
+  class="rwdbst">
+    <div class="pstl"><div class="psta"><a class="xi2 xw1">bob</a></div><div class="psti"><div class="mtn">say
+  102</div></div>
+    </div></div>""",
+    """<div class="act"><dl><dt>Place</dt><dd>Here</dd></dl></div><table><tr><td class="t_f" id="postmessage_101">say
+  101</td></tr>
+    </table>""",
+]
+
+
+@pytest.mark.parametrize("text", DISCUZ_TEXTS, ids=["plain", "goods", "reward", "activity"])
+def test_every_kind_of_discuz_thread_has_its_text(text: str) -> None:
+    post = """<div id="post_{0}"><table><tr><td class="pls"><div class="authi"><a
+  class="xw1">user{0}</a></div></td><td class="plc">
+      <em id="authorposton{0}">2024-6-19 22:17</em><div class="pct"><div
+  class="pcb">{1}</div></div></td></tr></table></div>"""
+    reply = post.format(102, '<table><tr><td class="t_f" id="postmessage_102">say 102</td></tr></table>')
+    page = f'<span id="thread_subject">A title</span><div id="postlist">{post.format(101, text)}{reply}</div>'
+
+    items = Preset("discuz").parse(Stage.POST, "12", page).items
+
+    assert [(one.author, one.body, one.created_at) for one in items.posts] == [("user101", "say 101", MOMENT)]
+    assert [(one.comment_id, one.author, one.body) for one in items.comments] == [("102", "user102", "say 102")]

@@ -34,6 +34,8 @@ class Version:
     dates_rows: bool = True
     views: int | None = 1000
     following: tuple[int, ...] = (2,)
+    day: int | None = None
+    """The beginning of the day in the site's zone, where lists tell no hour of a thread's beginning."""
     more: str = ""
     boards: tuple[str, ...] = ("4", "5")
 
@@ -51,6 +53,7 @@ VERSIONS = (
     Version("vbulletin3", "vbulletin3", has_parent=True, following=(2, 3)),
     Version("ipboard3", "ipboard3", has_parent=True),
     Version("smf1", "smf1", has_parent=True, following=(2, 3)),
+    Version("discuz7", "discuz7", has_parent=True, following=(2, 3), day=1718726400),
 )
 EACH = pytest.mark.parametrize("version", VERSIONS, ids=[one.directory for one in VERSIONS])
 
@@ -84,7 +87,7 @@ def test_the_rows_of_a_version_are_threads(version: Version) -> None:
     assert (second.post_id, second.title, second.author, second.reply_count) == ("13", "Title 13", "Guest", 0)
     assert (first.view_count, bool(first.revision)) == (version.views, True)
     assert MOMENT in (first.created_at, first.last_reply_at) or not version.dates_rows
-    assert {first.created_at, first.last_reply_at} <= {MOMENT, None}
+    assert {first.created_at, first.last_reply_at} <= {MOMENT, None, version.day}
     assert ["pinned" in found_extra(row) for row in (first, second)] == [True, False]
     assert following(parsed, Stage.LIST) == [2]
 
