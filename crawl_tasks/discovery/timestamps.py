@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.dates import clean, read_date
 from crawl_tasks.parse.values.dates_by_language import DAY
-from crawl_tasks.parse.values.numeric_dates import figures_in, likely_orders, sure_orders
+from crawl_tasks.parse.values.numeric_dates import figures_in, likely_orders, month_before_day, sure_orders
 from crawl_tasks.parse.values.relative import is_relative
 from crawl_tasks.sites.site_terms import DateOrder
 
@@ -81,7 +81,7 @@ def _is_relative(plain: str) -> bool:
 
 def names_moment(plain: str) -> bool:
     """Return whether a text on one line holds a moment, perhaps among other words."""
-    return figures_in(plain) is not None or read_date(plain, time.time(), _UTC) is not None
+    return figures_in(plain) is not None or moment_of(plain) is not None
 
 
 def is_epoch(text: str) -> bool:
@@ -130,4 +130,5 @@ def moment_of(text: str, order: DateOrder | None = None) -> int | None:
     """Return the moment that a short text names, None for another text."""
     if (len(text) > 20 and not any(char.isdigit() for char in text)) or (text.isdigit() and not is_epoch(text)):
         return None
-    return read_date(text, time.time(), _UTC, order=order)
+    at = read_date(text, time.time(), _UTC, order=order)
+    return at if at is not None else read_date(month_before_day(text), time.time(), _UTC)
