@@ -18,7 +18,7 @@ _LANGUAGE: Final = re.compile(r"<html\b[^>]*?\slang\s*=\s*[\"']?([A-Za-z_-]+)", 
 _HEAD: Final = 4000
 _MOST: Final = 500
 OPEN: Final = "left open: day or month may stand first"
-CONTRADICTED: Final = "contradicts the order"
+OTHER_ORDER: Final = "contradicts the order"
 
 
 class Decision(NamedTuple):
@@ -81,7 +81,7 @@ class DateOrders:
         both = sure & self._sure
         if not both:
             notes = (
-                f"{_said(sure)} here {CONTRADICTED} of pages before, {_said(self._sure)}: set date_order or format",
+                f"{_said(sure)} here {OTHER_ORDER} of pages before, {_said(self._sure)}: set date_order or format",
             )
         known = {**self._known, **shown} if both else shown
         if len(both or sure) == 1:
@@ -142,4 +142,4 @@ def _contradiction(
 ) -> str:
     text = next(text for figures, text in shown.items() if wrong not in sure_orders([figures], at_s))
     how = f"all are read {order}, mend it" if order else "they are left open, mend it"
-    return f"{text[:40]!r} {CONTRADICTED} in {said}: {how}"
+    return f"{text[:40]!r} {OTHER_ORDER} in {said}: {how}"

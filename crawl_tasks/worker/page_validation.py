@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
+from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
@@ -126,6 +127,8 @@ def _findings(
     # Half of the pages have to lose some: damage is on few.
     lost = next((note for note in parsed.notes if LOST in note or CONTRADICTED in note), "")
     yield "charset", f"{lost}; {where}" if lost else ""
+    unclear = next((note for note in parsed.notes if OPEN in note or OTHER_ORDER in note), "")
+    yield "dates", f"{unclear}; {where}" if unclear else ""
     if request.stage is Stage.LIST:
         yield from _emptied(memory, request, page, has_rows=bool(items.posts))
     else:

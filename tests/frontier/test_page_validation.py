@@ -129,6 +129,22 @@ def test_times_to_come_are_told(crawl: SmallCrawl) -> None:
     assert f"{REPLIES} of {REPLIES} times in the future on " in said(crawl.frontier)
 
 
+@pytest.mark.parametrize(("day", "is_told"), [("05-04-2012", True), ("29-04-2012", False)])
+def test_dates_that_are_left_open_are_told_with_the_remedy(crawl: SmallCrawl, day: str, is_told: bool) -> None:
+    crawl.publish(rules=RULES.replace("say}", "say, created_at: .when}"))
+    fill(crawl, REPLIES)
+    for post in THREADS:
+        dated = str(crawl.forum.pages[f"/post/{post}"]).replace(
+            "<b class=who>", f"<i class=when>{day}</i><b class=who>"
+        )
+        crawl.forum.pages[f"/post/{post}"] = dated
+    crawl.scan()
+
+    told = said(crawl.frontier)
+    assert bool(told) is is_told
+    assert (f"{REPLIES} dates are left open" in told and "set date_order (dmy or mdy), or format" in told) is is_told
+
+
 def test_a_field_that_vanishes_is_told_and_one_that_never_was_there_is_not(crawl: SmallCrawl) -> None:
     crawl.publish(rules=RULES.replace("say}", "say, created_at: .when}"))
     assert shown(crawl, REPLIES) == ""
