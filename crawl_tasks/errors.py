@@ -21,6 +21,7 @@ CrawlError
     │   ├── Gone                 gone    404, 410: an answer, not a failure
     │   ├── AllGone              retry   404, 410 of all pages in a row: the forum is away for now
     │   ├── AccessDenied         park    401, 403, 407, 451, a login wall
+    │   ├── GuestPage            retry   a page that may be a guest's, of a session that shows both
     │   ├── LoginRefused         retry   the forum does not take our login, or no login is left today
     │   ├── Challenged           park    a captcha, or another wall against robots, in the place of the page
     │   ├── RobotsUnavailable    retry   robots.txt answers 5xx or not at all: disallowed for now (RFC 9309, 2.3.1.4)
@@ -118,6 +119,8 @@ class PageError(CrawlError):
     status = 0
     headers: Mapping[str, str] = MappingProxyType({})
     rests_site = slows_site = says_nothing = False
+    is_behind_login = False
+    """Whether the page was asked for as a member."""
 
 
 class FetchError(PageError):
@@ -202,6 +205,12 @@ class AccessDenied(FetchError):
     fate = Fate.PARK
     reason = "access_denied"
     says_nothing = True
+
+
+class GuestPage(FetchError):
+    """The page may be a guest's: the session shows members' and guests' pages in turn."""
+
+    reason = "guest_page"
 
 
 class LoginRefused(FetchError):

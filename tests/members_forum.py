@@ -87,7 +87,10 @@ class MembersForum:
         self._members.add(session)
         ends = f"; Expires={self.expires}" if self.expires else ""
         visit.reply(
-            b"", "302 Found", Location="/", Set_Cookie=f"sid={session}; Path=/{ends}\r\nSet-Cookie: zone={ZONE}"
+            b"",
+            "302 Found",
+            Location="/",
+            Set_Cookie=f"sid={session}; Path=/{ends}; HttpOnly\r\nSet-Cookie: zone={ZONE}",
         )
 
     def _page(self, visit: Visit) -> None:

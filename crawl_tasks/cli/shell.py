@@ -15,6 +15,7 @@ from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import ConfigError, CrawlError
+from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.model import Fetched, Request
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
@@ -74,10 +75,11 @@ def offers(page: Fetched, opened: CompiledSite | None, request: Request | None) 
     def read() -> dict[str, object]:
         if opened is None or request is None:
             raise ConfigError(f"{page.url} is no page of a known site; see `identity` in the site file")
-        return page_row(request, page, opened.parser.parse(request, page, 0))
+        parsed = opened.parser.parse(request, page, 0)
+        return page_row(request, redacted(page), parsed._replace(items=items_without(parsed.items, page)[0]))
 
     made: dict[str, object] = {
-        "page": page,
+        "page": redacted(page),
         "text": document.source,
         "soup": document.soup,
         "site": opened.site if opened else None,

@@ -23,6 +23,7 @@ from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, missing_in,
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.replay import cases_of, save_case
 from crawl_tasks.errors import ParseError
+from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
@@ -93,12 +94,14 @@ def _read_address(address: str, settings: Settings, *, save: bool, body: bool) -
     """Print the items of one page as JSON, without ledger and pace."""
     site, request = by_address(checked_sites(settings, ()), address)
     opened = compile_site(site, settings.contact, read_steps(settings.items))
-    page = one_fetcher(settings).fetch(request, opened.policy)
+    fetched = one_fetcher(settings).fetch(request, opened.policy)
+    page = redacted(fetched)
     if body:
         is_terminal = sys.stdout.isatty()
         click.echo(for_terminal(page.body.decode("utf-8", "replace")) if is_terminal else page.body, nl=False)
         return
-    parsed = opened.parser.parse(request, page, 0)
+    parsed = opened.parser.parse(request, fetched, 0)
+    parsed = parsed._replace(items=items_without(parsed.items, fetched)[0])
     # Before the item steps: a case checks the rules of the site file, and steps may depend on the environment.
     if save:
         path = save_case(cases_of(file_of(settings, site.name)), DryRun(request, page, parsed))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.errors import AccessDenied, Challenged, FetchError, Gone, NoTurn, PageError, RobotsRefused
+from crawl_tasks.fetch.redaction import items_without, redacted, without
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
 from crawl_tasks.registry.site_registry import CompiledSite
 
@@ -108,9 +109,11 @@ def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
         ruled = opened.site.post.post_fields if request.stage is Stage.POST else spec.fields
         unruled = frozenset(_NEEDED[request.stage]) - set(ruled)
     try:
-        return DryRun(request, page, opened.parser.parse(request, page, 0), unruled=unruled)
+        parsed = opened.parser.parse(request, page, 0)
     except PageError as error:
-        return DryRun(request, page, error=str(error))
+        return DryRun(request, redacted(page), error=without(str(error), page.secrets))
+    items, _ = items_without(parsed.items, page)
+    return DryRun(request, redacted(page), parsed._replace(items=items), unruled=unruled)
 
 
 def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:

@@ -104,7 +104,7 @@ class BrowserPage:
         # A frame within the page is not part of its document, so nothing of a frame is loaded. A request of another
         # window, or of a worker for all windows, has no frame, which is an error.
         with suppress(Exception):
-            is_own = request.resource_type in _KINDS and request.frame == page.main_frame
+            is_own = _kind(request) in _KINDS and request.frame == page.main_frame
         self.count += is_own
         # A page may go away at any moment, and then there is nobody to answer.
         with suppress(Exception):
@@ -124,11 +124,19 @@ class BrowserPage:
         self.waiting.add(future)
         try:
             headers, body = await request.all_headers(), request.post_data_buffer
-            self.asked.put((PageRequest(request.url, request.method, headers, body, request.resource_type), future))
+            self.asked.put((PageRequest(request.url, request.method, headers, body, _kind(request)), future))
             return await future
         finally:
             self.waiting.discard(future)
             self.touch()
+
+
+def _kind(request: Request) -> str:
+    """Return the kind of a request. The driver calls a preload of data `other`, which a later fetch then takes."""
+    kind = request.resource_type
+    if kind == "other" and request.headers.get("sec-fetch-dest", "empty") == "empty" and request.method == "GET":
+        return "fetch"
+    return kind
 
 
 async def screenshot_of(page: BrowserPage, tab: Page) -> bytes:

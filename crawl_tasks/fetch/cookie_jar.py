@@ -6,6 +6,7 @@ import re
 import threading
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from email.message import Message
 from http.cookiejar import Cookie, CookieJar
@@ -19,17 +20,23 @@ from crawl_tasks.urls import host_of, origin_of
 MOST_COOKIES: Final = 50
 MOST_BYTES: Final = 4_096
 
+_HTTP_ONLY = "#HttpOnly_"
+_END = re.compile(r"-1|\d+(?:\.\d+)?")
 _EXPIRES = re.compile(r";\s*expires=([^;]+)", re.IGNORECASE)
 
 
 class StoredCookie(NamedTuple):
-    """A cookie as a session keeps it: `expires` in seconds since the epoch, None for one without end."""
+    """A cookie as a session keeps it: `expires` in seconds since the epoch, None for one without end.
+
+    `is_http_only` cookies are none of the page's scripts' business.
+    """
 
     name: str
     value: str
     path: str
     secure: bool
     expires: int | None
+    is_http_only: bool = False
 
 
 class SiteCookies:
@@ -42,6 +49,8 @@ class SiteCookies:
         self._jars: dict[str, CookieJar] = {}
         # http.cookiejar has a lock for changes, and none for going through a jar meanwhile.
         self._lock = threading.Lock()
+        self.dropped = ""
+        """Why the last cookie that was not taken was not."""
 
     def header(self, url: str) -> str:
         """Return the Cookie header of a request, empty without cookies."""
@@ -62,6 +71,8 @@ class SiteCookies:
         for line in lines.split("\n")[:MOST_COOKIES]:
             if len(line) <= MOST_BYTES:
                 answer.head["Set-Cookie"] = _of_here(line, headers, now)
+            else:
+                self.dropped = f"cookie {line.partition('=')[0][:40]} has more than {MOST_BYTES} bytes"
         asked = urllib.request.Request(url)  # noqa: S310 (as above)
         with self._lock:
             jar = self._jars.setdefault(origin_of(url), CookieJar())
@@ -73,7 +84,13 @@ class SiteCookies:
         """Return the cookies of an origin, to keep elsewhere."""
         with self._lock:
             found = list(self._jars.get(origin, ()))
-        return tuple(StoredCookie(one.name, one.value or "", one.path, one.secure, one.expires) for one in found)
+        return tuple(
+            StoredCookie(
+                cookie.name, cookie.value or "", cookie.path, cookie.secure, cookie.expires,
+                cookie.has_nonstandard_attr("HttpOnly"),
+            )
+            for cookie in found
+        )  # fmt: skip
 
     def replace(self, origin: str, cookies: Iterable[StoredCookie]) -> None:
         """Put cookies in place of all that the origin has."""
@@ -85,7 +102,7 @@ class SiteCookies:
             jar.set_cookie(
                 Cookie(
                     0, one.name, one.value, None, False, domain, False, False, one.path, True, one.secure, one.expires,
-                    False, None, None, {},
+                    False, None, None, {"HttpOnly": ""} if one.is_http_only else {},
                 )
             )  # fmt: skip
         self._jars[origin] = jar
@@ -113,24 +130,37 @@ def _of_here(line: str, headers: Mapping[str, str], now: float) -> str:
 
 
 def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
-    """Return the cookies for a host of a Netscape cookie file, as browsers export it.
+    """Return the cookies for a host of a Netscape cookie file, as browsers and their add-ons export it.
 
     Raises:
-        OSError: the file cannot be read, or is none.
+        OSError: the file cannot be read, is none, or has no cookie that this host gets now.
     """
-    found = []
-    for number, line in enumerate(Path(path).read_text("utf-8", "replace").splitlines(), 1):
-        line = line.removeprefix("#HttpOnly_")
+    text = Path(path).read_text("utf-8", "replace")
+    if text.lstrip()[:1] in ("[", "{"):
+        raise OSError(f"{path}: is JSON; export the cookies as a Netscape cookie file (cookies.txt)")
+    cookies, left_out = [], Counter[str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        is_http_only = line.startswith(_HTTP_ONLY)
+        line = line.removeprefix(_HTTP_ONLY)
         if not line or line.startswith("#"):
             continue
         # domain, whether for hosts below, path, whether for TLS only, end, name, value
         fields = line.split("\t")
-        if len(fields) != 7 or not fields[4].isdecimal():
+        if len(fields) != 7 or not _END.fullmatch(fields[4]):
             raise OSError(f"{path}, line {number}: is no line of a Netscape cookie file")
         domain, _, where, secure, end, name, value = fields
         domain = domain.lstrip(".")
-        expires = int(end) or None
-        is_live = expires is None or expires > time.time()
-        if is_live and (host == domain or host.endswith(f".{domain}")):
-            found.append(StoredCookie(name, value, where, secure == "TRUE", expires))
-    return tuple(found)
+        # Add-ons write ends with decimals, and -1 for a cookie of the browser's session.
+        expires = max(int(float(end)), 0) or None
+        if host != domain and not host.endswith(f".{domain}"):
+            left_out["for other hosts"] += 1
+        elif expires is not None and expires <= time.time():
+            left_out["expired"] += 1
+        elif len(name) + len(value) > MOST_BYTES:
+            left_out[f"over {MOST_BYTES} bytes"] += 1
+        else:
+            cookies.append(StoredCookie(name, value, where, secure == "TRUE", expires, is_http_only))
+    if not cookies:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "it is empty"
+        raise OSError(f"{path}: has no cookie for {host}: {reasons}; export it anew while you are logged in there")
+    return tuple(cookies)

@@ -24,6 +24,7 @@ from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, ReadFrom
 from crawl_tasks.fetch.http_client import Client, Limits
 from crawl_tasks.fetch.http_status import age_s, failure, moment
+from crawl_tasks.fetch.login_fetch import Answer, LoginFetch
 from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.fetch.revalidation import NOT_MODIFIED, conditions
@@ -37,9 +38,6 @@ from crawl_tasks.proxy import DIRECT, Proxy, read_proxy
 
 if TYPE_CHECKING:
     from crawl_tasks.fetch.rendering import Rendering
-
-MOST_SESSIONS = 3
-"""Sessions that one attempt uses. A guest's page is never taken for a member's: a hidden thread would count as gone."""
 
 
 def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
@@ -107,7 +105,7 @@ class Fetcher:
         """
         self._client = ClientRecords(client)
         self._sender = Sender(self._client, AddressGuard(resolver or Resolver(), proxy), shelf)
-        self._sessions = sessions or Sessions(None, "")
+        self.login_fetch = LoginFetch(sessions or Sessions(None, ""))
         self._guests: dict[str, Session] = {}
         self._is_sandboxed = is_sandboxed
         self._lock = threading.Lock()
@@ -139,22 +137,13 @@ class Fetcher:
     def _fetch_as_member(
         self, request: Request, policy: FetchPolicy, login: LoginPolicy, clock: Clock, validator: str
     ) -> Fetched:
-        """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one."""
-
         def send(session: Session) -> Send:
             return lambda http: _page_of(self._exchange(request, policy, clock, http=http, session=session))
 
-        session = self._sessions.session(request.site, login, send)
-        try:
-            for _ in range(MOST_SESSIONS):
-                answer = self._visit(request, policy, clock, validator, session)
-                if not login.may_be_guest(answer[0]) or self._sessions.is_member(login, send(session)):
-                    return session.hide_in(_page_of(answer))._replace(is_behind_login=True)
-                session = self._sessions.renew(request.site, login, session, send)
-            raise NoTurn(f"{MOST_SESSIONS} sessions ended within one attempt")
-        except PageError as error:
-            error.args = (session.hide(str(error)),)
-            raise
+        def visit(session: Session) -> Answer:
+            return self._visit(request, policy, clock, validator, session)
+
+        return self.login_fetch.fetch(request, login, visit, send)
 
     def _visit(
         self, request: Request, policy: FetchPolicy, clock: Clock, validator: str, session: Session | None
@@ -257,10 +246,6 @@ class Fetcher:
         self._sender.close()
         if self._rendering is not None:
             self._rendering.close()
-
-
-Answer = tuple[Fetched, PageError | None]
-"""A page, and the error that its status means."""
 
 
 def _seen(request: Request, policy: FetchPolicy, page: Fetched) -> Fetched:

@@ -10,16 +10,17 @@ import base64
 import hashlib
 import hmac
 import json
-import re
 import secrets as randomness
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import unquote
 
 from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
 from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
-from crawl_tasks.model import Fetched, HttpRequest, LoginTurn, TurnState
+from crawl_tasks.fetch.redaction import LEAST_PASSWORD, LEAST_SECRET, is_secret, without
+from crawl_tasks.model import Fetched, HttpRequest, LoginTurn, Stage, TurnState
 from crawl_tasks.urls import origin_of
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ REFUSED_REST_S: Final = 900.0
 """Seconds before the next login after a refused one. Forums lock an account after a few wrong passwords."""
 BUSY_WAIT_S: Final = 5.0
 
-# Other cookies, such as a time zone or the time of the last visit, may stand on a page as something else.
-_IS_RANDOM = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])").match
-_LEAST_SECRET = 12
-_LEAST_PASSWORD = 8
-_HIDDEN = "***"
+
+class Sign(Enum):
+    """What a page says of who asked for it: it is a member's, may be a guest's, or says nothing."""
+
+    MEMBER = "member"
+    GUEST = "guest"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,9 @@ class LoginPolicy:
     """The login of one site version.
 
     `log_in` sends what is needed and returns the headers of a member. `cookies` are those that a file gives. `check` is
-    the request for the page that shows whether we are a member, by `is_member`. `may_be_guest` tells a page that makes
-    that check necessary. `secrets` reads the secrets anew at each login. `name` identifies site and login. The login of
-    a worker counts as lost after `lost_after_s`.
+    the request for the page that shows whether we are a member, by `is_member`. `signs` tells what a page of a stage
+    says of that itself. `secrets` reads the secrets anew at each login. `name` identifies site and login. A worker's
+    login counts as lost after `lost_after_s`.
     """
 
     name: str
@@ -55,7 +58,7 @@ class LoginPolicy:
     cookies: Callable[[], tuple[StoredCookie, ...]]
     check: HttpRequest
     is_member: Callable[[Fetched], bool]
-    may_be_guest: Callable[[Fetched], bool]
+    signs: Callable[[Fetched, Stage], Sign]
     secrets: Callable[[], tuple[str, ...]]
     most_a_day: int
     lost_after_s: float = 120.0
@@ -81,26 +84,16 @@ class Session:
             headers["Cookie"] = cookies
         return headers
 
-    def _hidden(self) -> list[str]:
-        values = [one.value for one in self.cookies.of(self.origin) if _IS_RANDOM(one.value)]
+    def hidden(self) -> tuple[str, ...]:
+        """Return the texts that must not be kept, logged or shown: passwords, tokens, and cookies that are secrets."""
+        values = [cookie.value for cookie in self.cookies.of(self.origin) if is_secret(cookie)]
         values += [value.removeprefix("Bearer ") for value in self.headers.values()]
-        found = [text for value in values for text in {value, unquote(value)} if len(text) >= _LEAST_SECRET]
-        return [*(one for one in self.secrets if len(one) >= _LEAST_PASSWORD), *found]
-
-    def hide_in(self, page: Fetched) -> Fetched:
-        """Return a page without the secrets of the session."""
-        body, url = page.body, self.hide(page.url)
-        for text in self._hidden():
-            if (raw := text.encode()) in body:
-                body = body.replace(raw, _HIDDEN.encode())
-        headers = {name: self.hide(value) for name, value in page.headers.items() if name != "set-cookie"}
-        return page._replace(url=url, headers=headers, body=body)
+        texts = [text for value in values for text in {value, unquote(value)} if len(text) >= LEAST_SECRET]
+        return (*(secret for secret in self.secrets if len(secret) >= LEAST_PASSWORD), *texts)
 
     def hide(self, text: str) -> str:
         """Return a text without the secrets of the session."""
-        for secret in self._hidden():
-            text = text.replace(secret, _HIDDEN)
-        return text
+        return without(text, self.hidden())
 
 
 class SessionStore(Protocol):
@@ -220,9 +213,12 @@ class Sessions:
         outcome, sealed, reason = "failed", b"", ""
         try:
             session.cookies.replace(login.origin, login.cookies())
+            if self.is_member(login, send(Session(origin=login.origin))):
+                raise LoginRefused(f"guests see the sign of success too: {login.check.url}; choose another `success`")
             session.headers = login.log_in(send(session))
             if not login.is_member(send(session)(login.check)):
-                raise LoginRefused(f"the login gave a page without the sign of success: {login.check.url}")
+                told = f"the login gave a page without the sign of success: {login.check.url}"
+                raise LoginRefused(f"{told}; {session.cookies.dropped}" if session.cookies.dropped else told)
             outcome, sealed = "opened", self._sealed(login, session)
         except PageError as error:
             error.args = (session.hide(str(error)),)

@@ -8,15 +8,24 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from crawl_tasks.errors import FetchError, NoTurn, PageError, ParseError, SlowDown
+from crawl_tasks.errors import (
+    DeadlineExceeded,
+    Fate,
+    FetchError,
+    NoTurn,
+    PageError,
+    ParseError,
+    SlowDown,
+    TooLarge,
+)
 from crawl_tasks.fetch.browser import Browser
-from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer, PageRequest
+from crawl_tasks.fetch.browser_page import MOST_REQUESTS, BrowserPage, PageAnswer, PageRequest
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
 from crawl_tasks.model import Fetched, HttpRequest
@@ -36,6 +45,13 @@ KEPT_BYTES: Final = 32 << 20
 PICTURE_S: Final = 5.0
 MOST_PICTURE_BYTES: Final = 128 << 10
 _KEPT_KINDS = frozenset({"script", "stylesheet"})
+_PARTS = frozenset({"script", "xhr", "fetch"})
+"""The kinds of requests without which a page may be a part."""
+_MOST_GAPS = 5
+_SERVER_FAILED = 500
+_DENIALS = (401, 403, 404)
+_HELD_ON_PAGES = 3
+"""The pages on which a request took too long until it counts as one that is held until there is news."""
 
 # Cookies and the like are the matter of our own client, and the client has undone the content encoding.
 _NOT_SENT = frozenset({"host", "connection", "content-length", "cookie", "user-agent", "accept-encoding"})
@@ -54,6 +70,7 @@ class KeptScripts:
         self._lock = threading.Lock()
         self._answers: OrderedDict[tuple[str, str], tuple[float, PageAnswer]] = OrderedDict()
         self._bytes = 0
+        self._slow = Counter[tuple[str, str]]()
 
     def get(self, site: str, url: str) -> PageAnswer | None:
         """Return the answer that is kept for an address of a site, or None."""
@@ -63,6 +80,15 @@ class KeptScripts:
                 return None
             self._answers.move_to_end((site, url))
             return answer
+
+    def note_slow(self, site: str, url: str) -> None:
+        """Note a request that took too long."""
+        with self._lock:
+            self._slow[site, url.partition("?")[0]] += 1
+
+    def is_held(self, site: str, url: str) -> bool:
+        """Return whether a server holds this request until there is news: it took too long on several pages."""
+        return self._slow[site, url.partition("?")[0]] >= _HELD_ON_PAGES
 
     def keep(self, site: str, url: str, answer: PageAnswer) -> None:
         """Keep an answer, unless the server forbids that."""
@@ -107,6 +133,7 @@ class Rendering:
         try:
             drawn = BrowserPage(page.url, policy.user_agent, render, clock, policy.max_body_bytes)
             body = self._browser.draw(drawn, requests.answer)
+            requests.note_refused(drawn.count - MOST_REQUESTS)
         except _Found:
             return requests.result(requests.found.headers, requests.found.body)
         if render.response:
@@ -152,6 +179,8 @@ class _PageRequests:
         self._page, self._site, self._render, self._policy = page, site, render, policy
         self._clock, self._send, self._kept = clock, send, kept
         self._documents = 0
+        self._gaps: dict[str, None] = {}
+        self._was_denied = False
         self._wire_bytes, self._slowest_ms, self._url = page.wire_bytes, page.elapsed_ms, page.url
         self.found = page
 
@@ -159,8 +188,13 @@ class _PageRequests:
         """Return the page with another body, and with what all its requests cost."""
         return self._page._replace(
             url=self._url, headers=headers, body=body, wire_bytes=self._wire_bytes, elapsed_ms=self._slowest_ms,
-            is_rendered=True,
+            is_rendered=True, gaps=tuple(self._gaps), was_denied=self._was_denied,
         )  # fmt: skip
+
+    def note_refused(self, count: int) -> None:
+        """Note that the page asked for more than is answered."""
+        if count > 0:
+            self._gaps[f"{count} requests beyond {MOST_REQUESTS} of the page were refused"] = None
 
     def answer(self, ask: PageRequest) -> PageAnswer | None:
         """Return the answer to a request, None for one that is refused."""
@@ -179,6 +213,11 @@ class _PageRequests:
             raise
         except FetchError as error:
             log.debug("request of a page refused", extra={"asked": ask.url[:200], "reason": str(error)[:200]})
+            if isinstance(error, DeadlineExceeded):
+                self._kept.note_slow(self._site, ask.url)
+            # What we do not ask for is no part that lacks: the page is the same for each visitor of ours.
+            if error.fate is Fate.RETRY or isinstance(error, TooLarge):
+                self._note_gap(ask, error.reason)
             return None
 
     def _sent(self, ask: PageRequest) -> PageAnswer | None:
@@ -191,6 +230,8 @@ class _PageRequests:
         own = self._policy.headers_for(origin, origin_of(self._page.url))
         headers = {name: value for name, value in ask.headers.items() if _is_sent(name, own)} | own
         http = HttpRequest(url, headers, (ask.body or b"") if is_post else None)
+        if self._kept.is_held(self._site, ask.url):
+            return None
         clock = self._clock._replace(
             ends_at=min(self._clock.ends_at, time.monotonic() + ANSWER_S - self._clock.turn.waited_s)
         )
@@ -201,6 +242,10 @@ class _PageRequests:
         self._slowest_ms = max(self._slowest_ms, page.elapsed_ms)
         if ask.kind == "document":
             self._url = page.url
+        elif page.status >= _SERVER_FAILED or (ask.kind == "script" and error is not None):
+            self._note_gap(ask, f"{page.status}")
+        elif page.status in _DENIALS and origin == origin_of(self._page.url):
+            self._was_denied = True
         if error is None and self._render.response and ask.kind in ("xhr", "fetch") and self._render.response in url:
             self.found = page
             raise _Found
@@ -208,6 +253,10 @@ class _PageRequests:
         if ask.kind in _KEPT_KINDS and self._policy.login is None:
             self._kept.keep(self._site, ask.url, answer)
         return answer
+
+    def _note_gap(self, ask: PageRequest, reason: str) -> None:
+        if ask.kind in _PARTS and len(self._gaps) < _MOST_GAPS:
+            self._gaps[f"{ask.kind} {ask.url[:200]}: {reason}"] = None
 
 
 def _shown(page: Fetched) -> PageAnswer:

@@ -179,7 +179,9 @@ class Fetched(NamedTuple):
     by the response's headers where these are credible. `seen_at` orders observations: the lease's token in seconds,
     less `age_s`. No clock of the forum or of a worker is part of `seen_at`.
 
-    `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run.
+    `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run. `gaps` are
+    the requests of a drawn page that brought nothing, each with its reason: the page may be a part. `was_denied` tells
+    that such a request to the site itself was answered as a guest's. `secrets` are texts that nobody may keep or show.
     """
 
     url: str
@@ -194,6 +196,9 @@ class Fetched(NamedTuple):
     seen_at: float = 0.0
     is_behind_login: bool = False
     is_rendered: bool = False
+    gaps: tuple[str, ...] = ()
+    was_denied: bool = False
+    secrets: tuple[str, ...] = ()
 
 
 class Effort(NamedTuple):

@@ -83,6 +83,8 @@ class SiteParser:
         note, is_sure = ends.note(document.markup_bytes) if ends is not None else ("", False)
         if record := self._records.get(request.stage):
             document.notes = tuple(filter(None, (hidden_records(document, record),)))
+        if page.gaps:
+            note, is_sure = f"the page may be a part: {'; '.join(page.gaps)}", True
         if not note:
             parsed = _with_charset(self._read(read, request, document, tail), document)
             # The frame that scripts have yet to fill cannot be read, and is no example either.

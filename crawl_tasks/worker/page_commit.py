@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from crawl_tasks.errors import AllGone, CrawlError, Fate, NoTurn, PageError, RedisUnreachable, Scope
 from crawl_tasks.fetch.fetcher import Fetcher
+from crawl_tasks.fetch.redaction import redacted
 from crawl_tasks.fetch.revalidation import validator_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
@@ -98,7 +99,15 @@ class PageCommit:
         def commit() -> CommitResult | None:
             queues = chain.queues() if chain else ()
             return self._frontier.commit(
-                lease, parsed, outcome, effort, validator, names_filtered=names_filtered, queues=queues
+                lease,
+                parsed,
+                outcome,
+                effort,
+                validator,
+                names_filtered=names_filtered,
+                queues=queues,
+                # A part of a page completes no revision: the thread is asked for again when it is listed again.
+                is_gone=bool(parsed.broke_off) and lease.request.stage is Stage.POST,
             )
 
         receipt = self.write(lease, timer, commit)
@@ -134,8 +143,8 @@ class PageCommit:
     def fail(self, lease: Lease, error: PageError, timer: AttemptTimer) -> TaskResult:
         """End the lease of a page that failed, and return the outcome."""
         effort = timer.effort(error.status)
-        if is_hidden(lease.request, error):
-            # A firewall may refuse any one page: it takes a second look, later.
+        if is_hidden(lease.request, error) or (error.is_behind_login and error.fate is Fate.GONE):
+            # A firewall may refuse any one page, and a session may end unseen: it takes a second look, later.
             error.fate = Fate.RETRY if lease.attempt == 1 else Fate.GONE
         if error.fate is Fate.GONE or ends_walk(lease.request, error):
             headers = error.headers if timer.page is None else timer.page.headers
@@ -166,8 +175,9 @@ class PageCommit:
             self._tell_failure(lease, verdict, failed)
         # Kept for `crawl-tasks try NAME --kept`: the rules can be mended against the very page that they did not read.
         if verdict.says_nothing and timer.page is not None:
-            picture = self._fetcher.screenshot(timer.page, lease.request.site)
-            self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, timer.page, verdict.details, picture))
+            page = redacted(timer.page)
+            picture = self._fetcher.screenshot(page, lease.request.site)
+            self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, page, verdict.details, picture))
         return TaskResult(Outcome(state.value), f"{verdict.reason}: {verdict.details}")
 
     def _tell_failure(self, lease: Lease, verdict: Verdict, failed: FailResult) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
+from crawl_tasks.fetch.redaction import items_without
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.parse.values.charset import LOST
@@ -50,7 +51,7 @@ def read_page(
     if lease.request.stage is Stage.LIST and "title" in site.site.post.fields:
         parsed = parsed._replace(items=_without_cut_titles(parsed.items))
     if page.is_behind_login:
-        parsed = parsed._replace(items=_marked(parsed.items))
+        parsed = parsed._replace(items=_marked(_without_secrets(site, lease, parsed.items, page)))
     if site.priority_of is not None:
         parsed = _prioritized(site, lease, parsed)
     return parsed if site.pipeline is None else site.pipeline.process(lease.request, parsed, tell_drop)
@@ -62,6 +63,15 @@ def _without_cut_titles(items: Items) -> Items:
         return items
     posts = (one._replace(title=None) if one.title and one.title.endswith(_CUT) else one for one in items.posts)
     return items._replace(posts=tuple(posts))
+
+
+def _without_secrets(site: CompiledSite, lease: Lease, items: Items, page: Fetched) -> Items:
+    """Return items whose texts have no secret of the session. Addresses stay: a walk follows them."""
+    clean, hidden = items_without(items, page)
+    if hidden:
+        _remark(site, lease, f"*** stands for a secret of the session in {hidden} texts")
+        count(site.site.name, "hidden_secrets", hidden)
+    return clean
 
 
 def _marked(items: Items) -> Items:

@@ -16,9 +16,11 @@ from crawl_tasks.errors import (
     Crashed,
     NoTurn,
     PageError,
+    ParseError,
     Truncated,
 )
 from crawl_tasks.fetch.fetcher import Fetcher
+from crawl_tasks.fetch.redaction import without
 from crawl_tasks.fetch.throttle import Throttle
 from crawl_tasks.fetch.web_archive import Archive
 from crawl_tasks.frontier.frontier import Frontier
@@ -115,6 +117,9 @@ class PageTask:
         try:
             return TaskResult(self._work_on(lease, timer))
         except PageError as error:
+            secrets = timer.page.secrets if timer.page else ()
+            if secrets:
+                error.args = (without(str(error), secrets),)
             return self.commits.fail(lease, error, timer)
         except ConfigError as error:
             return self.commits.fail(lease, Crashed(str(error)), timer)
@@ -140,7 +145,13 @@ class PageTask:
         def tell_drop(item: Post | Comment, reason: str) -> None:
             self._hooks.tell(name, hooks, "item_dropped", request=lease.request, item=item, reason=reason)
 
-        parsed = read_page(site, lease, page, tell_drop if hooks.item_dropped else None, self._watch)
+        try:
+            parsed = read_page(site, lease, page, tell_drop if hooks.item_dropped else None, self._watch)
+        except ParseError as error:
+            # The rules are not to blame for a page of which a part did not come.
+            if page.gaps and lease.attempt < site.retry.max_attempts:
+                raise Truncated(f"{error}; {'; '.join(page.gaps)}") from None
+            raise
         if parsed.broke_off and lease.attempt < site.retry.max_attempts:
             raise Truncated(f"{page.url}: {parsed.broke_off}")
         if stages := site.stages_by_database:
@@ -154,8 +165,18 @@ class PageTask:
         except NoTurn:
             self.commits.write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
             raise
+        finally:
+            self._ask_again(lease, timer)
         self.commits.write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
         return page
+
+    def _ask_again(self, lease: Lease, timer: AttemptTimer) -> None:
+        """Enter the pages again that came between the last sign of membership and the end of a session."""
+        doubtful = self._fetcher.login_fetch.take_doubtful(lease.request.site)
+        if doubtful:
+            log.warning("a session ended unseen, its last pages are read again", extra={"pages": len(doubtful)})
+            again = [request._replace(is_again=True) for request in doubtful]
+            self.commits.write(lease, timer, lambda: self._frontier.admit(lease.request.site, again))
 
     def _apply_crawl_delay(self, lease: Lease, site: CompiledSite) -> None:
         """Set the Crawl-delay of a site in Redis: once a process, after a change, and when Redis has less."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from crawl_tasks.errors import BadRedirect
-from crawl_tasks.fetch.cookie_jar import MOST_COOKIES, SiteCookies
+from crawl_tasks.fetch.cookie_jar import MOST_COOKIES, SiteCookies, read_cookie_file
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -158,3 +159,29 @@ def test_cookies_survive_in_a_session(origin):
 
     assert second.header(f"{origin}/b") == first.header(f"{origin}/b") != ""
     assert second.header(f"{origin}/") == "a=1"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[{"name": "sid", "value": "x"}]', "is JSON"),
+        ("# Netscape HTTP Cookie File\n", "it is empty"),
+        ("elsewhere.example\tFALSE\t/\tFALSE\t0\tsid\tx\n", "1 for other hosts"),
+        ("forum.example\tFALSE\t/\tFALSE\t1000\tsid\tx\n", "1 expired"),
+        (f"forum.example\tFALSE\t/\tFALSE\t0\tsid\t{'x' * 5000}\n", "over 4096 bytes"),
+    ],
+)
+def test_a_cookie_file_without_a_cookie_for_the_host_says_why(tmp_path: Path, text: str, told: str) -> None:
+    (path := tmp_path / "cookies.txt").write_text(text)
+
+    with pytest.raises(OSError, match=told):
+        read_cookie_file(str(path), "forum.example")
+
+
+@pytest.mark.parametrize("end", ["-1", "0", "4102444800.123456"])
+def test_ends_are_read_as_add_ons_of_browsers_write_them(tmp_path: Path, end: str) -> None:
+    (path := tmp_path / "cookies.txt").write_text(f"#HttpOnly_.forum.example\tTRUE\t/\tTRUE\t{end}\tsid\tabc\n")
+
+    (cookie,) = read_cookie_file(str(path), "www.forum.example")
+
+    assert (cookie.name, cookie.is_http_only, cookie.expires) == ("sid", True, 4102444800 if "." in end else None)

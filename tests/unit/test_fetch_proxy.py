@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import struct
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,6 +172,24 @@ def test_a_proxy_is_not_taken_for_a_way_because_it_answers(proxy, said, told):
         theirs.sendall(said)
         with pytest.raises(ProxyRefusedError, match=told):
             open_tunnel(ours, read_proxy(proxy, "the test"), "forum.example", 80)
+
+
+def test_a_proxy_that_resets_a_tunnel_as_it_opens_costs_an_attempt_and_no_page(client, server):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def reset() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    sock, _ = listener.accept()
+                    sock.recv(4096)
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    sock.close()
+
+        threading.Thread(target=reset, daemon=True).start()
+        proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        with pytest.raises(Unreachable):
+            fetch(client, f"http://forum.example:{server.port}/", proxy)
 
 
 def test_a_proxy_that_drips_costs_the_attempts_time_and_no_more(client, server):

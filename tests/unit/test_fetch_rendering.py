@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser, browser_page
+from crawl_tasks.fetch import browser, browser_page, rendering
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -563,6 +563,88 @@ def test_a_page_that_sends_its_reader_on_is_read_where_it_leads(draw: Draw, foru
 
     assert drawn.url == f"{forum.base}/there"
     assert b"<h1>there</h1>" in drawn.body
+
+
+# ---- What did not come -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["500 Internal Server Error", "502 Bad Gateway"])
+def test_a_request_that_the_server_fails_leaves_a_gap(draw: Draw, forum: HostileServer, status: str) -> None:
+    forum.routes["/api"] = lambda visit: visit.reply(b"{}", status)
+
+    drawn = draw("fetch('/api').then(() => tell('came'))")
+
+    assert drawn.gaps == (f"fetch {forum.base}/api: {status[:3]}",)
+    assert not drawn.was_denied
+
+
+def test_an_answer_that_is_cut_off_leaves_a_gap(draw: Draw, forum: HostileServer) -> None:
+    def cut(visit: Visit) -> None:
+        visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{")
+        visit.sock.shutdown(socket.SHUT_RDWR)
+
+    forum.routes["/api"] = cut
+
+    drawn = draw("fetch('/api').catch(() => tell('cut'))")
+
+    assert told(drawn) == ["cut"]
+    assert drawn.gaps == (f"fetch {forum.base}/api: truncated",)
+
+
+def test_a_script_that_is_not_there_leaves_a_gap_and_a_picture_does_not(draw: Draw, forum: HostileServer) -> None:
+    drawn = draw(markup="<script src=/app.js></script><img src=/none.png>")
+
+    assert drawn.gaps == (f"script {forum.base}/app.js: 404",)
+
+
+def test_what_other_hosts_are_asked_for_leaves_no_gap(draw: Draw, canary: HostileServer) -> None:
+    drawn = draw(f"fetch('http://{canary.place}/count').catch(() => tell('refused'))")
+
+    assert told(drawn) == ["refused"]
+    assert drawn.gaps == ()
+
+
+def test_requests_beyond_the_most_of_a_page_are_told(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_page, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(rendering, "MOST_REQUESTS", 3)
+
+    drawn = draw("for (let n = 0; n < 9; n++) fetch('/api?' + n)")
+
+    assert drawn.gaps == ("7 requests beyond 3 of the page were refused",)
+
+
+@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden", "404 Not Found"])
+def test_a_request_that_is_denied_makes_a_page_that_may_be_a_guests(
+    draw: Draw, forum: HostileServer, status: str
+) -> None:
+    forum.routes["/api"] = lambda visit: visit.reply(b"{}", status)
+
+    assert draw("fetch('/api')").was_denied
+
+
+def test_a_preload_is_answered_and_the_fetch_takes_it(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/api"] = page(b'"words"', Content_Type="application/json")
+    head = "<link rel=preload as=fetch crossorigin=anonymous href=/api>"
+
+    drawn = draw("fetch('/api').then(one => one.json()).then(tell, () => tell('failed'))", markup=head)
+
+    assert told(drawn) == ["words"]
+
+
+def test_a_request_that_is_held_on_each_page_holds_the_fourth_page_no_more(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering, "ANSWER_S", 0.2)
+    over = threading.Event()
+    forum.routes["/poll"] = lambda visit: over.wait(30)
+    asked = lambda: sum(visit.target.startswith("/poll") for visit in forum.visits)  # noqa: E731
+
+    for _ in range(5):
+        drawn = draw("fetch('/poll?' + Math.random()).catch(() => tell('none'))")
+
+    over.set()
+    assert asked() == 3
+    assert (told(drawn), drawn.gaps) == (["none"], ())
 
 
 def test_a_document_that_is_no_html_is_not_drawn(draw: Draw, forum: HostileServer, fetcher: Fetcher) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ProtocolError
 
 from crawl_tasks.fetch.http_client import ClientRequest, declared_length, left, read_head
 from crawl_tasks.fetch.requests.tunnel import open_tunnel
@@ -131,7 +132,11 @@ class PinnedConnection(HTTPConnection):
     def _new_conn(self) -> socket.socket:
         attempt = self._current.attempt
         attempt.is_fresh = True
-        sock, self._peer = connect(attempt)
+        try:
+            sock, self._peer = connect(attempt)
+        except ConnectionError as error:
+            # urllib3 takes a reset here for one that came after the request was sent, and goes on without a socket.
+            raise ProtocolError("the connection broke as it opened", error) from error
         attempt.guard.hold(sock)
         return sock
 

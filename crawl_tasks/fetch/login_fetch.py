@@ -1,0 +1,90 @@
+"""Pages asked for as a member: what may be a guest's page is held against the check page, and then asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from crawl_tasks.errors import GuestPage, NoTurn, PageError
+from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions, Sign
+from crawl_tasks.fetch.session_checks import SessionChecks
+from crawl_tasks.model import Fetched, Request
+
+Answer = tuple[Fetched, PageError | None]
+"""A page, and the error that its status means."""
+Visit = Callable[[Session], Answer]
+
+MOST_SESSIONS: Final = 3
+"""Sessions that one attempt uses. A guest's page is never taken for a member's: a hidden thread would count as gone."""
+LOOKS_AGAIN: Final = 2
+"""Further requests for a page that may be a guest's, while the check page is a member's.
+
+Of servers that answer in turn, the second look and the check page may be asked of the same one.
+"""
+
+
+class LoginFetch:
+    """Asks for pages of sites behind a login. Thread-safe."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._checks = SessionChecks()
+
+    def take_doubtful(self, site: str) -> tuple[Request, ...]:
+        """Return the requests whose pages came between the last sign of membership and the end of a session, once."""
+        return self._checks.take_doubtful(site)
+
+    def fetch(self, request: Request, login: LoginPolicy, visit: Visit, send: Callable[[Session], Send]) -> Fetched:
+        """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one.
+
+        Raises:
+            GuestPage: the page may be a guest's, and this session has shown guests' pages to a member before.
+            FetchError: a subclass for each kind of failure.
+        """
+        session = self._sessions.session(request.site, login, send)
+        try:
+            for _ in range(MOST_SESSIONS):
+                answer = visit(session)
+                sign = login.signs(answer[0], request.stage)
+                is_due = sign is Sign.NONE and self._checks.is_check_due(request, session.token)
+                if (sign is Sign.GUEST or is_due) and not self._sessions.is_member(login, send(session)):
+                    self._checks.note_end(request.site, session.token)
+                    session = self._sessions.renew(request.site, login, session, send)
+                    continue
+                if is_due:
+                    self._checks.note_member(request.site)
+                if sign is Sign.GUEST:
+                    session = self._sessions.session(request.site, login, send)
+                    answer = self._looked_at_again(request, login, partial(visit, session), answer)
+                return _member_page(answer, session)
+            raise NoTurn(f"{MOST_SESSIONS} sessions ended within one attempt")
+        except PageError as error:
+            error.args = (session.hide(str(error)),)
+            raise
+
+    def _looked_at_again(
+        self, request: Request, login: LoginPolicy, visit: Callable[[], Answer], answer: Answer
+    ) -> Answer:
+        """Return a page that may be a guest's as it comes now, and as it came if it stays so.
+
+        Between the page and the check page another thread may have got a new cookie, or another server of the forum may
+        have answered.
+        """
+        for _ in range(LOOKS_AGAIN):
+            again = visit()
+            if login.signs(again[0], request.stage) is not Sign.GUEST:
+                self._checks.note_flap(request.site)
+                return again
+        if self._checks.is_flapping(request.site):
+            shown = str(answer[1] or f"{answer[0].url} may be a guest's page")
+            raise GuestPage(f"{shown}; this session shows members' and guests' pages in turn")
+        return answer
+
+
+def _member_page(answer: Answer, session: Session) -> Fetched:
+    page, error = answer
+    if error is not None:
+        error.is_behind_login = True
+        raise error
+    return page._replace(is_behind_login=True, secrets=session.hidden())
