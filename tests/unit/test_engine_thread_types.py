@@ -7,7 +7,13 @@ import re
 import pytest
 
 from crawl_tasks.model import Parsed, Stage
-from tests.unit.pages import found_extra
+from tests.programs.content import small_forum
+from tests.programs.host import Ask, Make
+from tests.programs.mybb import MYBB
+from tests.programs.phpbb import PHPBB
+from tests.programs.smf import Smf
+from tests.programs.vbulletin4 import VBulletin4
+from tests.unit.pages import BASE, found_extra
 from tests.unit.presets import Preset
 
 MOMENT = 1718806620
@@ -234,3 +240,59 @@ def test_every_kind_of_discuz_thread_has_its_text(text: str) -> None:
 
     assert [(one.author, one.body, one.created_at) for one in items.posts] == [("user101", "say 101", MOMENT)]
     assert [(one.comment_id, one.author, one.body) for one in items.comments] == [("102", "user102", "say 102")]
+
+
+POLLS: dict[str, tuple[Make, Ask, str, str]] = {
+    "phpbb": (
+        PHPBB.shown,
+        Ask("/viewtopic.php", {"t": "2"}, BASE),
+        '<div id="p',
+        """<form class="topic_poll"><div class="panel"><div class="inner"><div class="content"><h2
+  class="poll-title">Lamps?</h2>
+        <p class="author">Poll ended at Thu Jan 01, 2015 1:00 am</p><fieldset
+  class="polls"><dl><dt>Yes</dt><dd>60%</dd></dl>
+        </fieldset></div></div></div></form>""",
+    ),
+    "mybb": (
+        MYBB.shown,
+        Ask("/showthread.php", {"tid": "2"}, BASE),
+        "<table",
+        """<table class="tborder tfixed"><tr><td colspan="4" class="thead"><strong>Poll: Lamps?</strong><br><span
+        class="smalltext">You do not have permission to vote.</span></td></tr><tr><td
+  class="trow1">Yes</td><td>60%</td></tr>
+        </table>""",
+    ),
+    "smf": (
+        Smf,
+        Ask("/index.php", {"topic": "2.0"}, BASE),
+        '<div id="forumposts"',
+        """<div id="poll"><div class="cat_bar"><h3 class="catbg"><span class="main_icons
+  poll"></span>Poll</h3></div><div
+        class="windowbg"><div id="poll_options"><h4 id="pollquestion">Lamps?</h4><dl
+  class="options"><dt>Yes</dt><dd>60%</dd>
+        </dl></div></div></div><div class="title_bar"><h3 class="titlebg">Linked Events</h3></div><div
+  class="information"><ul>
+        <li>Fair: 19 June 2024</li></ul></div>""",
+    ),
+    "vbulletin4": (
+        VBulletin4,
+        Ask("/showthread.php", {"t": "2"}, BASE),
+        '<div id="postlist"',
+        """<form id="pollform" class="vbform"><h2 class="blockhead">View Poll Results:
+  <span>Lamps?</span></h2><dl><dt>Yes</dt>
+        <dd><span class="date">60%</span></dd></dl></form>""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POLLS)
+def test_a_poll_above_the_posts_changes_nothing_of_them(name: str) -> None:
+    make, ask, mark, poll = POLLS[name]
+    page = make(small_forum()).answer(ask).body
+    assert mark in page
+
+    plain = Preset(name).parse(Stage.POST, "2", page)
+    polled = Preset(name).parse(Stage.POST, "2", page.replace(mark, f"{poll}{mark}", 1))
+
+    assert polled.items == plain.items
+    assert plain.items.comments
