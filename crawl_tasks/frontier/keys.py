@@ -24,6 +24,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:moved              | hash   | site -> cell it has moved to: an old process must not publish it here again        |
 | P:arriving           | hash   | site -> token of the move that brings it here                                      |
 | P:underway           | hash   | site -> "token work" of a removal or recovery that takes several calls: decisions  |
+| P:answers:MINUTE     | hash   | caller -> "call answer" of its last lease, end of a lease or admission: answers.lua |
+| P:start_kinds        | hash   | start key that was empty once -> its type, list, set or zset                       |
 | P:ages               | hash   | greatest change acknowledged, batches drawn, older: set_ages.lua                   |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |
 | P:rebuilder          | string | recovery lock: the process that rebuilds lost ledgers                              |
@@ -68,6 +70,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:frozen         | hash   | the hash P:s:S of a site that moves to another cell, and file: its text in P:sites |
 | P:s:S:moved_boards   | zset   | board -> time of its next scan, ms, of a site that has moved: plan_boards.lua      |
 | P:s:S:moved_fulls    | zset   | the same of the boards' full passes                                                |
+| P:s:S:carried        | list   | start entries of a site that moves, with their keys: pack_starts.lua               |
 | P:s:S:restored       | set    | SHA-1 of what a recovery has restored, until its end: restore_requests.lua         |
 | P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
@@ -94,7 +97,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), P:s:S:overrun and
-robots.txt (a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder and P:s:S:staged:NAME (minutes).
+robots.txt (a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder, P:answers:MINUTE and
+P:s:S:staged:NAME (minutes).
 The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
 """
 

@@ -82,6 +82,8 @@ class Verb(StrEnum):
     COPY_KEYS = "site/copy_keys"
     THAW_SITE = "site/thaw_site"
     PLAN_BOARDS = "site/plan_boards"
+    PACK_STARTS = "site/pack_starts"
+    UNPACK_STARTS = "site/unpack_starts"
     DROP_KEYS = "site/drop_keys"
 
 
@@ -90,6 +92,7 @@ PRELUDE: Final = (
     "lib/revisit",
     "lib/backoff",
     "lib/site",
+    "lib/answers",
     "lib/failures",
     "lib/decisions",
     "lib/guard",

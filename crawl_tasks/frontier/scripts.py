@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import Final, cast
 
 import redis
@@ -20,6 +22,11 @@ from crawl_tasks.frontier.redis_functions import LIBRARY, OUTBOX_MAX, Verb, lua_
 _AT_ONCE: Final = 600  # commands in one pipeline
 
 Command = tuple[str | bytes | int, ...]
+
+_ANSWERED: Final = frozenset({Verb.LEASE, Verb.COMMIT, Verb.FAIL, Verb.ADMIT})
+"""The verbs that answer a call that is sent a second time as they did before: lib/answers.lua."""
+_ENDS: Final = frozenset({Verb.COMMIT, Verb.FAIL})
+"""Those whose calls are named by the lease that they end: site, number and token."""
 
 MOST_LIBRARIES: Final = 8
 """The most libraries of ours in one Redis. With more, all but the newest go, and those in use come back by one call."""
@@ -52,23 +59,28 @@ class Scripts:
         self._pool = client.connection_pool
         self._of_thread = threading.local()
         self._library, self._text = named_library(lua_text(hint_templates(), outbox_max))
-        self._heads = {verb: ("FCALL", f"{self._library}_{verb.name}", 1, prefix) for verb in Verb}
+        self._heads = {
+            verb: ("FCALL", f"{self._library}_{verb.name}", 2 if verb in _ANSWERED else 1, prefix) for verb in Verb
+        }
+        self._calls = count()
 
     def call(self, verb: Verb, *args: str | bytes | int) -> list[object]:
         """Run a verb and return the reply. Byte strings stay bytes.
 
         After a broken connection a verb is sent once more. The guard, the token and the board's state make a verb
-        harmless that has already taken effect.
+        harmless that has already taken effect, and leases and their ends get the answer that was lost.
 
         Raises:
             RedisUnreachable: there is no connection, or a broken one. The verb may have taken effect.
             BackendError: Redis refused: out of memory, read-only, a script error.
         """
         try:
-            try:
-                reply = self._ask(verb, args)
-            except RedisConnectionError:
-                reply = self._ask(verb, args)
+            if verb not in _ANSWERED:
+                reply = self._ask_twice(verb, args, args)
+            else:
+                name = ":".join(map(str, (verb.name, *args[:3]))) if verb in _ENDS else next(self._calls)
+                call = f"{self._caller()} {name}"
+                reply = self._ask_twice(verb, (call, *args), (f"{call} again", *args))
         except RedisError as error:
             raise _explanation(verb, error) from error
         if not isinstance(reply, list):
@@ -76,6 +88,19 @@ class Scripts:
                 f"Redis answered {verb} with {type(reply).__name__}, not a list; is something in between?"
             )
         return reply
+
+    def _ask_twice(self, verb: Verb, args: Command, again: Command) -> object:
+        try:
+            return self._ask(verb, args)
+        except RedisConnectionError:
+            return self._ask(verb, again)
+
+    def _caller(self) -> str:
+        """Return the name of this thread, by chance."""
+        name: str | None = getattr(self._of_thread, "name", None)
+        if name is None:
+            name = self._of_thread.name = secrets.token_hex(6)
+        return name
 
     def repeat(self, verb: Verb, times: int, *args: str | bytes | int) -> list[list[object]]:
         """Run a verb several times in one round trip, each as a script of its own, and return the replies.

@@ -19,6 +19,11 @@ MOST_BYTES = 65_536
 """The size of the largest entry that is read. Larger ones are refused."""
 
 
+def start_key_of(name: str, site: str) -> str:
+    """Return the start key of one site: `name:SITE`, or `name` with the site in place of {site}."""
+    return name.replace("{site}", site) if "{site}" in name else f"{name}:{site}"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One claimed entry. An empty `site` means that the entry must name one."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.start_queue import start_key_of
 from crawl_tasks.logs import OutageLog
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class StartRequests:
 
     def key_of(self, site: str) -> str:
         """Return the key of the entries of one site."""
-        return self.name.replace("{site}", site) if "{site}" in self.name else f"{self.name}:{site}"
+        return start_key_of(self.name, site)
 
     def drain_if_due(self) -> None:
         """Drain once a second at most. A failure of Redis is logged, and the entries wait."""

@@ -191,7 +191,7 @@ def _audit(frontier: Frontier, size: Size) -> None:
             pass
     audit.sums(BIG, mend=True)
     list(audit.guard(BIG))
-    list(audit.items())
+    list(audit.items([BIG]))
     audit.boards(BIG)
     audit.unknown(BIG, [post(BIG, number) for number in range(500)])
     for of in ("unacked", "claims"):

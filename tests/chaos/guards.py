@@ -68,10 +68,10 @@ GUARDS = (
     Guard(
         "pages leave the outbox only when they are stored",
         "crawl_tasks/worker/store_task.py",
-        "            gains, stored, missed = self._write(self._store, batch)\n",
+        "            gains, stored, missed, change_id = self._write(self._store, batch)\n",
         "            for page_id, items in batch:\n"
         "                self._frontier.outbox.ack({items.site: [page_id]})\n"
-        "            gains, stored, missed = self._write(self._store, batch)\n",
+        "            gains, stored, missed, change_id = self._write(self._store, batch)\n",
         "calls",
         "differ",
     ),
@@ -134,8 +134,8 @@ GUARDS = (
     Guard(
         "`check --deep` counts what is done and not stored",
         "crawl_tasks/recovery/fsck.py",
-        "(*audit.outbox(), *audit.items())",
-        "audit.outbox()",
+        "in audit.items(self._sites or sites):",
+        "in ():",
         "tests/frontier/test_fsck.py",
         "failed",
     ),

@@ -195,6 +195,37 @@ def test_pages_that_were_laid_aside_are_no_lost_ones_in_the_new_cell(cells: list
     assert [*Check(one, None).run(), *Check(two, None).run()] == []
 
 
+@pytest.mark.parametrize("kind", ["list", "set", "zset"])
+def test_start_entries_that_wait_and_those_of_a_dead_process_move_with_their_site(
+    kind: str, cells: list[Frontier]
+) -> None:
+    one, two, _ = cells
+    one.sites.publish("demo", "v1", dump_site(parse_site(RULES + "boards: []\n", "demo.yaml")), TERMS, [])
+    one.sites.pause("demo")
+    for number in range(3):
+        put(one, f"test:start:{kind}:demo", kind, f'{{"post": {number}}}')
+    for number in (77, 78):
+        one.client.rpush(f"test:start:{kind}", f'{{"site": "demo", "post": {number}}}')
+    one.heartbeat("here", ["list"], f"test:start:{kind}")
+    one.start_queue.claim(f"test:start:{kind}", "", 1)
+
+    move(one, two)
+    two.sites.resume("demo")
+    for _ in range(2):
+        StartRequests(two, f"test:start:{kind}").drain()
+
+    assert Inspector(two).count_requests("demo").admitted == 4
+    assert one.client.exists(f"test:start:{kind}:demo", "test:claimed", "test:refused") == 0
+    assert one.client.lrange(f"test:start:{kind}", 0, -1) == [b'{"site": "demo", "post": 78}']
+
+
+def put(frontier: Frontier, key: str, kind: str, entry: str) -> None:
+    if kind == "zset":
+        frontier.client.zadd(key, {entry: 5})
+    else:
+        getattr(frontier.client, {"list": "rpush", "set": "sadd"}[kind])(key, entry)
+
+
 def test_a_move_waits_for_a_flush_that_was_cut_off(cells: list[Frontier]) -> None:
     one, two, _ = cells
     one.sites.publish("demo", "v1", "{}", TERMS, [])

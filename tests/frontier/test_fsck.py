@@ -24,12 +24,13 @@ from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.task_message import TaskMessage
-from tests.frontier.by_hand import post
-from tests.frontier.small_crawl import SmallCrawl, small_forum
+from tests.frontier.by_hand import TERMS, post, posts
+from tests.frontier.small_crawl import RULES, SmallCrawl, small_forum
 from tests.unit.command_line import run, site_text, write_site
 
 DEMO = "test:s:demo"
@@ -114,6 +115,7 @@ def test_a_crawl_in_full_swing_has_no_flaw(frontier: Frontier, store: Store, sit
 FORGETTABLE = [
     "alive",
     "wake:",
+    "answers:",
     "changes",
     "recent",
     "refused",
@@ -367,3 +369,23 @@ def test_the_command_names_what_is_broken_until_it_is_mended(
     assert "warning   CrawlScanMiscounted: demo: the open list pages of a board are miscounted (1)" in results[0].stdout
     assert "mended    CrawlScanMiscounted: demo: " in results[1].stdout
     assert all("warning   CrawlParked: demo: 1 page is parked (parse)" in result.stdout for result in results)
+
+
+def test_a_number_below_that_of_an_open_request_is_mended_to_it_and_given_to_no_second_one(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    text = dump_site(parse_site(RULES + "boards: []\n", "demo.yaml"))
+    frontier.sites.publish("demo", "v1", text, TERMS | {"window": 1}, [])
+    frontier.admit("demo", posts(50))
+    for _ in range(20):  # as if keys were lost
+        client.rpop("test:s:demo:ready:post:5")
+        client.lpop("test:s:demo:ready:post:5")
+    client.hset("test:s:demo", "admitted", 3)
+
+    Check(frontier, None).run(mend=True)
+
+    frontier.admit("demo", posts(30, start=1000))
+    entries = client.lrange("test:s:demo:ready:post:5", 0, -1)
+    rids = [int(entry.split()[0]) for entry in entries] + [int(rid) for rid in client.hkeys("test:s:demo:open")]
+    assert len(rids) == len(set(rids)) == 40
+    client.hincrby("test:s:demo", "done:post", 20)  # what was lost, for the fixture

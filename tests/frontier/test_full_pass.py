@@ -401,3 +401,24 @@ def test_a_comment_that_slid_past_two_looks_is_not_deleted(crawl: SmallCrawl, st
     crawl.full_pass()
     crawl.store_into(store)
     assert "".join(name for name, (state, _) in sorted(states(tmp_path).items()) if state == "deleted") == "abc"
+
+
+def test_a_pass_whose_list_page_died_goes_on_from_it_the_next_day(
+    crawl: SmallCrawl, frontier: Frontier, client: redis.Redis
+) -> None:
+    rules = RULES.replace("window: 50", "window: 50, max_attempts: 1")
+    crawl.publish("boards: [1]\ninterval: {full_pass_s: 2592000}\n", rules)
+    for page in range(1, 6):
+        crawl.forum.board("1", page, f"{page} 0", more="<a class=next href=x>next</a>" * (page < 5))
+        crawl.forum.thread(str(page))
+    crawl.scan()
+    crawl.forum.statuses["/list/1/3"] = 500
+    first = crawl.full_pass()
+    crawl.forum.statuses.clear()
+    due_h = (float(client.hget("test:s:demo:board:1", "full_due") or 0) - frontier.clock_ms()) / 3_600_000
+
+    again = crawl.full_pass()
+
+    assert "/list/1/4" not in first
+    assert 23 < due_h <= 24
+    assert [path for path in again if path.startswith("/list")] == ["/list/1/3", "/list/1/4", "/list/1/5"]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 import redis
 from kombu.utils.json import dumps, loads
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import NextPage
-from crawl_tasks.model import Lease, Parsed, Request, Stage
+from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.frontier.scripts import Command, Scripts, Verb
+from crawl_tasks.model import Lease, Parsed, Request, Stage, State
 from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released
 
 DETAIL = ("post", "comment")
@@ -148,3 +152,74 @@ def test_a_message_that_a_worker_put_back_at_its_end_is_taken_too(frontier: Fron
 
     assert following is not None
     assert following.lease.request.key == "2"
+
+
+def test_a_commit_whose_answer_was_lost_gives_the_same_next_page_again(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=1)
+    frontier.admit("demo", posts(3))
+    held = first_of(frontier, client)
+
+    first = frontier.commit(held, NOTHING, queues=DETAIL)
+    again = frontier.commit(held, NOTHING, queues=DETAIL)
+
+    assert first is not None
+    assert first.next is not None
+    assert again == first
+    assert Inspector(frontier).count_requests("demo").done == 1
+    assert is_balanced(frontier)
+
+
+def test_the_end_of_a_lease_says_the_same_when_it_is_sent_again_and_nothing_to_another_end(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.admit("demo", posts(3))
+    done, failed = first_of(frontier, client), first_of(frontier, client)
+    verdict = Verdict(State.DEAD, "parse", "why")
+
+    committed, buried = frontier.commit(done, NOTHING), frontier.fail(failed, verdict)
+
+    assert frontier.fail(failed, verdict) == buried
+    assert frontier.commit(failed, NOTHING) is None
+    assert frontier.commit(done, NOTHING) is None  # another call came between
+    assert committed is not None
+    assert is_balanced(frontier)
+
+
+@pytest.mark.parametrize("verb", [Verb.LEASE, Verb.ADMIT])
+def test_a_call_whose_answer_was_lost_is_answered_as_it_was(
+    verb: Verb, frontier: Frontier, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier.admit("demo", posts(1))
+    [rid] = released(client)
+    asked, ask = list[object](), Scripts._ask
+
+    def cut(self: Scripts, of: Verb, args: Command) -> object:
+        reply = ask(self, of, args)
+        asked.append(reply)
+        if len(asked) == 1:
+            raise RedisConnectionError("cut")
+        return reply
+
+    monkeypatch.setattr(Scripts, "_ask", cut)
+
+    if verb is Verb.LEASE:
+        assert lease(frontier, rid).rid == rid
+    else:
+        assert frontier.admit("demo", posts(1), again=True).new == 1
+
+    assert asked[0] == asked[1]
+    counts = Inspector(frontier).count_requests("demo")
+    assert (counts.admitted, counts.leased) == ((1, 1) if verb is Verb.LEASE else (2, 0))
+
+
+def test_answers_are_kept_for_minutes_and_one_for_each_caller(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.admit("demo", posts(50))
+    held = first_of(frontier, client)
+    while following := next_of(frontier, held):
+        held = following.lease
+
+    keys = client.keys("test:answers:*")
+    assert len(keys) <= 2
+    assert all(client.hlen(key) == 1 and 0 < client.pttl(key) <= 120_000 for key in keys)

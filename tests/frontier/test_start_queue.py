@@ -8,8 +8,11 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import FailedKind
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.start_queue import StartResult
 from crawl_tasks.model import Lease
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.report import snapshot_row
@@ -23,7 +26,7 @@ from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
 from crawl_tasks.worker.idle_exit import IdleExit
-from tests.frontier.by_hand import TERMS, posts
+from tests.frontier.by_hand import TERMS, post, posts
 from tests.unit.good_site import GOOD
 
 Push = Callable[[redis.Redis, str, list[str]], object]
@@ -314,3 +317,34 @@ def test_a_worker_is_idle_when_it_had_no_page_and_nothing_is_open(frontier: Fron
     assert idle.is_idle()
     idle.note()
     assert not idle.is_idle()
+
+
+@pytest.mark.parametrize("kind", ["list", "set", "zset"])
+def test_a_start_key_keeps_its_type_when_entries_come_back_to_it(
+    kind: str, frontier: Frontier, client: redis.Redis
+) -> None:
+    key = "test:start:demo"
+    match kind:
+        case "list":
+            client.rpush(key, "a")
+        case "set":
+            client.sadd(key, "a")
+        case _:
+            client.zadd(key, {"a": 7.5})
+    [claim] = frontier.start_queue.claim(key, "demo", 5)
+    assert not client.exists(key)
+    frontier.sites.publish("demo", "v1", "{}", TERMS | {"max_backlog": 10}, [])
+    frontier.admit("demo", posts(200, start=100))
+
+    settled = frontier.start_queue.settle([StartResult(claim, [post(1)], waits_in=key)])
+
+    assert settled.waiting == 1
+    assert client.type(key) == kind.encode()
+    if kind == "zset":
+        assert client.zscore(key, "a") == 7.5
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    [claim] = frontier.start_queue.claim(key, "demo", 5)
+    frontier.start_queue.settle([StartResult(claim, (), reason="why", waits_in=key)])
+    assert not client.exists(key)
+    Admin(frontier).failed.of(FailedKind.START, key).retry()
+    assert client.type(key) == kind.encode()

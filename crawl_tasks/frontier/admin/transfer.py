@@ -15,6 +15,7 @@ from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.replies import ints
 from crawl_tasks.frontier.scripts import Command, Verb
+from crawl_tasks.frontier.start_queue import start_key_of
 
 _NAMES_AT_ONCE = 200
 _VALUES_AT_ONCE = 400
@@ -85,6 +86,7 @@ class SiteTransfer:
         if self._source.sites.is_frozen(self._site):
             self._write(self._schedule())
         self._call(self._source, Verb.THAW_SITE, "leaving")
+        self._unpack_starts(self._source)
 
     def arrive(self) -> int:
         """Copy the frozen site to the target, publish it there, and return the number of its keys."""
@@ -95,6 +97,7 @@ class SiteTransfer:
         if code == 1:
             return 0
         self._drop(self._target, self._names(self._target), "")
+        self._pack_starts()
         names = self._names(self._source)
         self._write(self._parts(names))
         self._write(self._schedule())
@@ -102,11 +105,32 @@ class SiteTransfer:
         return len(names)
 
     def end(self) -> None:
-        """Put the boards on the target's schedule, and delete the rest from the source."""
+        """Put boards on the target's schedule, start entries into its keys, and delete the rest from the source."""
+        self._unpack_starts(self._target)
         while ints(self._target.scripts.call(Verb.PLAN_BOARDS, self._site, _NAMES_AT_ONCE))[1]:
             self._renew()
         if self._source is not self._target:
             self._drop(self._source, self._names(self._source), self._target.cell)
+
+    def _pack_starts(self) -> None:
+        """Have the start entries of the site move with it, those that are there now."""
+        reads = cast("list[bytes]", self._read([("HVALS", self._source.keys.reads)])[0])
+        # The names that processes read, by default those of an installation that reads none.
+        for name in sorted({one.decode() for one in reads} or {f"{self._source.keys.prefix}:start"}):
+            while True:
+                key = start_key_of(name, self._site)
+                code, packed = ints(
+                    self._source.scripts.call(Verb.PACK_STARTS, self._site, self._token, key, _NAMES_AT_ONCE)
+                )
+                if code != 0:
+                    raise self._overtaken()
+                if packed < _NAMES_AT_ONCE:
+                    break
+                self._renew()
+
+    def _unpack_starts(self, frontier: Frontier) -> None:
+        while ints(frontier.scripts.call(Verb.UNPACK_STARTS, self._site, _NAMES_AT_ONCE))[1]:
+            self._renew()
 
     def _names(self, frontier: Frontier) -> list[str]:
         """Return the keys of the site in a cell, without the prefix."""

@@ -26,6 +26,12 @@ local function read(rid, entry)
   local number, stage = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ %[')
   if number and STAGE_AT[stage] and (not rid or number == rid) then
     entries[#entries + 1] = entry
+    if tonumber(number) > site.rid then  -- the next request would get a number that this one has
+      note('uncounted', number, function()
+        site.rid = tonumber(number)
+        redis.call('HSET', site.key, 'admitted', number)
+      end)
+    end
     return number, stage
   end
   note('unreadable', rid or string.sub(entry, 1, 200))

@@ -16,10 +16,7 @@ local function put_back(head, content)
     wake(queue)
     return
   end
-  local kind = redis.call('TYPE', ARGV[2]).ok
-  if kind == 'zset' then redis.call('ZADD', ARGV[2], 0, content)
-  elseif kind == 'set' then redis.call('SADD', ARGV[2], content)
-  else redis.call('LPUSH', ARGV[2], content) end
+  put_start(ARGV[2], start_kind(ARGV[2]), 0, content, true)
 end
 
 for _, text in ipairs(redis.call('LRANGE', P .. ':refused', 0, CHUNK)) do

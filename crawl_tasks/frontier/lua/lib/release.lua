@@ -1,7 +1,7 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
 -- EXPORTS: wake call_store outbox_size untaken store_due count_stored shelved_site store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
--- EXPORTS: bury drop_request revive refuse_start
+-- EXPORTS: bury drop_request revive start_kind put_start refuse_start
 
 -- Release --------------------------------------------------------------------------------------------------
 
@@ -204,22 +204,37 @@ function end_lease(site, rid, token)
   return rid .. ' ' .. rest
 end
 
+local DAY = 86400000
+
+-- End a list page that was not read. A full pass would end with it, a period before the next one: it goes on from this page tomorrow.
+local function end_unread(site, level, address, payload, now)
+  local said = cjson.decode(payload)
+  local key, name = board_key(site, said[1]), site.name .. ' ' .. said[1]
+  if board_field(said, level) == 'full_open' and redis.call('HEXISTS', key, 'full_line') == 1 then
+    -- Without a word of the guard: produce.lua lets it wait.
+    local due = math.min(now + DAY, tonumber(redis.call('HGET', key, 'full_due') or math.huge))
+    redis.call('HSET', key, 'full_next', '- ~ list ' .. level .. ' ' .. address .. ' ' .. payload, 'full_due', due)
+    redis.call('ZADD', P .. ':fulls', 'XX', due, name)
+  end
+  close_scan(site, payload, level, 0, now)
+end
+
 -- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
 function bury(site, entry, reason, now, state)
   state = state or 'dead'
-  local rid, stage, level, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ %S+ (.*)$')
+  local rid, stage, level, address, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ (%S+) (.*)$')
   redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
   tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
-  if stage == 'list' and state == 'dead' then close_scan(site, payload, level, 0, now) end
+  if stage == 'list' and state == 'dead' then end_unread(site, level, address, payload, now) end
 end
 
 -- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
 -- board's scan.
 function drop_request(site, entry, is_open, now)
-  local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
+  local stage, level, address, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ (%S+) (.*)$')
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
   redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
-  if stage == 'list' and is_open then close_scan(site, payload, level, 0, now) end
+  if stage == 'list' and is_open then end_unread(site, level, address, payload, now) end
   local trail = cjson.encode({string.format('%.0f', now), entry})
   redis.call('XADD', P .. ':outbox', '*', 'items', '["' .. site.name .. '",[],[],[],' .. trail .. ']')
 end
@@ -232,6 +247,24 @@ function revive(site, state, rid, entry)
 end
 
 -- Start entries of other programs ----------------------------------------------------------------------------
+
+-- Return the kind of a start key, list, set or zset. One that is empty now keeps the kind that the other program gave it: its next
+-- command would fail on another.
+function start_kind(key)
+  local kind = redis.call('TYPE', key).ok
+  return kind ~= 'none' and kind or redis.call('HGET', P .. ':start_kinds', key) or 'list'
+end
+
+-- Put an entry into a start key: in front, or behind the others. Return false where nothing can wait.
+function put_start(key, kind, score, entry, is_first)
+  local there = redis.call('TYPE', key).ok
+  if there ~= 'none' then kind = there end
+  if kind == 'zset' then redis.call('ZADD', key, tonumber(score) or 0, entry)
+  elseif kind == 'set' then redis.call('SADD', key, entry)
+  elseif kind == 'list' then redis.call(is_first and 'LPUSH' or 'RPUSH', key, entry)
+  else return false end
+  return true
+end
 
 -- Reject a start entry that means no request, with the reason. The newest thousand are kept.
 function refuse_start(reason, entry)

@@ -17,7 +17,7 @@
 --   "+" whatever the guard says
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P CALL run STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site
+-- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site
 -- EXPORTS: STAGE_AT stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
 -- EXPORTS: schedule_look holds_move
 
@@ -29,7 +29,7 @@ GRACE = 5000    -- ms that a message may be out of its queue and not leased, twi
 
 COMING = 1000   -- ms for which a released message is taken to be on its way to a worker
 
--- Count in a hash. run() writes it at the end of the call.
+-- Count in a hash. run() of answers.lua writes it at the end of the call.
 local function count(key, field, n)
   local counts = CALL.counts[key]
   if not counts then
@@ -38,28 +38,6 @@ local function count(key, field, n)
   end
   if not counts[field] then counts[#counts + 1] = field end
   counts[field] = (counts[field] or 0) + n
-end
-
--- Raise counters of a hash: from three on, reading and writing all takes less than one command for each.
-local function raise(key, counts)
-  if #counts <= 2 then
-    for _, field in ipairs(counts) do redis.call('HINCRBY', key, field, counts[field]) end
-    return
-  end
-  for first = 1, #counts, CHUNK do
-    local fields = {unpack(counts, first, math.min(first + CHUNK - 1, #counts))}
-    local known, raised = redis.call('HMGET', key, unpack(fields)), {}
-    for i, field in ipairs(fields) do raised[2 * i - 1], raised[2 * i] = field, (known[i] or 0) + counts[field] end
-    redis.call('HSET', key, unpack(raised))
-  end
-end
-
--- Run a verb. CALL holds what counts for this call alone: its time in us, its counters, the pages in the outbox.
-function run(verb, keys, args)
-  P, CALL = keys[1], {counts = {}}
-  local reply = verb(keys, args)
-  for key, counts in pairs(CALL.counts) do raise(key, counts) end
-  return reply
 end
 
 -- The time of a call is that of its beginning.

@@ -1,5 +1,6 @@
 -- Pass requests through the guard and enter the new ones into the ledger. Release the requests that the gate allows.
 -- KEYS 1: key prefix
+-- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
 -- ARGV 2: backlog limit, the most requests that may be open afterwards: 0 for none, -1 for the site's own
 -- ARGV 3: ms that the new ones wait before they are ready

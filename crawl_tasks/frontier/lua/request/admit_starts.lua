@@ -27,7 +27,7 @@ for i = 1, #ARGV, 4 do
       refused = refused + 1
       refuse_start(name == '' and line or 'site ' .. name .. ' is not published', entry)
     elseif site.fresh >= site.room then
-      waiting[#waiting + 1] = {key = ARGV[i + 3], score = tonumber(score) or 0, entry = entry}
+      waiting[#waiting + 1] = {key = ARGV[i + 3], score = score, entry = entry}
     else
       for one in string.gmatch(line, '[^\n]+') do admit_line(site, one, now) end
     end
@@ -37,11 +37,10 @@ end
 -- Backwards, since each goes to the front: the entries stand in their old order again.
 for i = #waiting, 1, -1 do
   local one = waiting[i]
-  local kind = redis.call('TYPE', one.key).ok
-  if kind == 'zset' then redis.call('ZADD', one.key, one.score, one.entry)
-  elseif kind == 'set' then redis.call('SADD', one.key, one.entry)
-  elseif kind == 'list' or kind == 'none' then redis.call('LPUSH', one.key, one.entry)
-  else refuse_start(one.key .. ' is a ' .. kind .. ', where nothing can wait', one.entry) end
+  local kind = start_kind(one.key)
+  if not put_start(one.key, kind, one.score, one.entry, true) then
+    refuse_start(one.key .. ' is a ' .. kind .. ', where nothing can wait', one.entry)
+  end
 end
 
 local new, known = 0, 0

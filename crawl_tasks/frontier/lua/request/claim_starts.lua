@@ -39,6 +39,7 @@ elseif kind == 'list' or kind == 'set' then
 elseif kind ~= 'none' then
   return {1, taken, kind}
 end
+if #popped > 0 and redis.call('EXISTS', ARGV[1]) == 0 then redis.call('HSET', P .. ':start_kinds', ARGV[1], kind) end
 for i = 1, #popped, 2 do
   if #popped[i] > tonumber(ARGV[5]) then
     refuse_start(#popped[i] .. ' bytes are too many for an entry', string.sub(popped[i], 1, 1000))

@@ -3,6 +3,7 @@
 -- and admitted now, so that the database can rebuild a lost ledger. Then release the requests that the gate allows.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
+-- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token

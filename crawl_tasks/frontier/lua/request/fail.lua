@@ -3,6 +3,7 @@
 -- or an open circuit breaker. An attempt that is not the page's own failure is not counted.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
+-- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: token

@@ -1,6 +1,7 @@
 -- Lease a released request to the caller, with a fencing token, if the gate lets one more go now. The attempt is counted
 -- here, before the work. A request that the gate refuses stands first in its ready list again.
 -- KEYS 1: key prefix
+-- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
 -- ARGV 2: rid
 -- ARGV 3: ms from now until the caller can send

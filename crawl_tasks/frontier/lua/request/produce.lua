@@ -190,8 +190,9 @@ for _, name in ipairs(fulls) do
     local again = now + 1000
     if is_short or site.paused or site.draining or v[6] or site.fresh >= site.backfill_room or tonumber(v[3] or 0) > 0 then
       again = now + 5000
-    elseif v[2] then
+    elseif v[2] and (string.sub(v[2], 1, 2) ~= '- ' or tonumber(v[4]) <= now) then
       redis.call('HDEL', key, 'full_next')
+      if tonumber(v[4]) <= now then redis.call('HSET', key, 'full_due', now + site.full) end  -- a page that was not read
       admit_line(site, v[2], now, true)
     elseif tonumber(v[4]) > now then
       again = tonumber(v[4])

@@ -1,0 +1,57 @@
+-- Shared by every script, behind site.lua: the run of a verb, and its answer to a call that is sent a second time.
+--
+-- A caller whose connection broke cannot know whether its call took effect. For some verbs KEYS 2 names the call, as
+-- "<caller> <call>", and " again" behind it when it is sent a second time. A caller makes one call at a time, so that the last answer
+-- to each is kept: P:answers:MINUTE holds it by caller, until two minutes later. The end of a lease is named by the lease, so
+-- that it gets the same answer whenever it is sent again.
+-- EXPORTS: run
+
+local KEPT_MS = 60000
+
+-- Raise counters of a hash: from three on, reading and writing all takes less than one command for each.
+local function raise(key, counts)
+  if #counts <= 2 then
+    for _, field in ipairs(counts) do redis.call('HINCRBY', key, field, counts[field]) end
+    return
+  end
+  for first = 1, #counts, CHUNK do
+    local fields = {unpack(counts, first, math.min(first + CHUNK - 1, #counts))}
+    local known, raised = redis.call('HMGET', key, unpack(fields)), {}
+    for i, field in ipairs(fields) do raised[2 * i - 1], raised[2 * i] = field, (known[i] or 0) + counts[field] end
+    redis.call('HSET', key, unpack(raised))
+  end
+end
+
+local function answers_of(minute) return P .. ':answers:' .. string.format('%.0f', minute) end
+
+-- Return the answer that a call got before, or nil.
+local function answer_before(caller, call)
+  local minute = math.floor(now_ms() / KEPT_MS)
+  for at = minute, minute - 1, -1 do
+    local kept = redis.call('HGET', answers_of(at), caller)
+    if kept and string.sub(kept, 1, #call + 1) == call .. ' ' then return cmsgpack.unpack(string.sub(kept, #call + 2)) end
+  end
+end
+
+local function keep_answer(caller, call, reply)
+  local key = answers_of(math.floor(now_ms() / KEPT_MS))
+  if redis.call('HSET', key, caller, call .. ' ' .. cmsgpack.pack(reply)) == 1 then redis.call('PEXPIRE', key, 2 * KEPT_MS) end
+end
+
+-- Run a verb. CALL holds what counts for this call alone: its time in us, its counters, the pages in the outbox.
+function run(verb, keys, args)
+  P, CALL = keys[1], {counts = {}}
+  if not keys[2] then
+    local reply = verb(keys, args)
+    for key, counts in pairs(CALL.counts) do raise(key, counts) end
+    return reply
+  end
+  local caller, call, again = string.match(keys[2], '^(%S+) (%S+)(.*)$')
+  local before = again ~= '' and answer_before(caller, call)
+  if before then return before end
+  local reply = verb(keys, args)
+  for key, counts in pairs(CALL.counts) do raise(key, counts) end
+  if reply[1] == 0 then keep_answer(caller, call, reply) end
+  -- A lease that is no more may have been ended by this same call.
+  return reply[1] == -2 and answer_before(caller, call) or reply
+end

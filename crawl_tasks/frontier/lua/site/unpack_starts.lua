@@ -1,0 +1,14 @@
+-- Unpack start entries that have moved with a site, or that stay with it.
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: most entries
+-- RETURNS 0: {0, unpacked}
+
+local key, unpacked = P .. ':s:' .. ARGV[1] .. ':carried', 0
+for _, text in ipairs(redis.call('LPOP', key, ARGV[2]) or {}) do
+  local start_key, kind, score, entry = unpack(cjson.decode(text))
+  put_start(start_key, kind, score, entry, false)
+  unpacked = unpacked + 1
+end
+note_change({name = ARGV[1]})
+return {0, unpacked}
