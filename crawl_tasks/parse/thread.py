@@ -85,6 +85,8 @@ class PostReader:
                 raise ParseError(f"{request.site}: post: record found nothing; mend the rule; {request.address}")
             where = found
         values = {name: read(where, document) for name, read in self._fields.items()}
+        if self._begins and own is None:
+            raise ParseError(f"{request.site}: post: comments.record found nothing; mend the rule; {request.address}")
         if own is not None:
             values, where = own.values | values, own.where
         for name in self._needed:

@@ -339,6 +339,19 @@ def test_a_record_of_the_post_and_an_advertisement_are_no_comments(record: str, 
     assert [(one.comment_id, one.body) for one in items.comments] == [("2", "say 2"), ("3", "say 3")]
 
 
+def test_a_page_without_the_record_of_its_post_is_no_post() -> None:
+    rules = """
+  comments:
+    record: .none
+    begins_with_post: true
+    fields: {comment_id: {attr: data-id}, author: .who, body: {css: .say, required: false}}
+  pages: .pages"""
+    parser = site_parser(stages=(LIST, POST.replace("body: .body, ", ""), COMMENT), post=rules)
+
+    with pytest.raises(ParseError, match=r"comments\.record found nothing"):
+        parser.parse(ask(Stage.POST), answer(ask(Stage.POST), post(comment(1))), 0)
+
+
 def test_records_without_authors_are_kept_where_none_has_one() -> None:
     page = "<div class=c data-id=1><p class=say>one</p></div><div class=c data-id=2></div>"
     request = ask(Stage.COMMENT, page=2)
