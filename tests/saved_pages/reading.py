@@ -89,6 +89,10 @@ def _read_at(engine: str, address: str, body: bytes, site: Site, target: Target)
     except CrawlError as error:
         return Reading(engine, target.stage.value, refused=str(error).partition("; http")[0])
     records = tuple(_records(target.stage, parsed))
+    topic = next((child for child in parsed.children if child.stage is Stage.POST and child.key != target.key), None)
+    if not records and target.stage is Stage.POST and topic is not None:
+        # An address by a reply: the page says which topic it is of, which is then asked for.
+        return _read_at(engine, topic.address, body, site, Target(Stage.POST, topic.key, 1))
     if not records:
         return Reading(engine, target.stage.value, refused="no record was found")
     lacking = _lacking(records, target.stage, site.list.fields)

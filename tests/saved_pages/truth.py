@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
@@ -18,7 +19,8 @@ from bs4 import BeautifulSoup, Tag
 
 from tests.saved_pages.reading import SAVED_AT_S, Said
 
-Find = Callable[[Tag], Tag | None]
+BY_EYE = "eye"
+"""The order of a page whose dates dateparser cannot read: they were compared by a person."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Rule:
     time_pattern: str = r"(.+)"
 
 
+_OLD_QUOTES = "div:has(> table):has(> .smallfont), .bbcode_container, .quotebox, div[style*=margin]:has(.smallfont)"
 _RULES = (
     # XenForo 2
     Rule(
@@ -49,7 +52,8 @@ _RULES = (
          ".messageText", ".bbCodeQuote, .messageTextEndMarker"),
     # phpBB 3
     Rule("div.post[id^=p]", ".postprofile .username, .postprofile .username-coloured, .postprofile dt > strong, "
-         ".postprofile dt a, .author strong", ".author", ".content", "blockquote, dl.file, div.inline-attachment",
+         ".postprofile dt a, .author strong", ".author", ".content",
+         "blockquote, dl.file, div.inline-attachment, div.codebox p",
          r"(?:»|&raquo;|:)\s*((?:\w{3},? )?\w+.*\d{4}.*)$"),
     # vBulletin 4
     Rule("li.postcontainer[id^=post_]", ".username_container .username", ".posthead .date",
@@ -59,7 +63,9 @@ _RULES = (
          ".js-post__content-text, [itemprop=commentText]", ".bbcode_container, .b-post__attachments, input"),
     # vBulletin 3
     Rule("table[id^=post]:has([id^=post_message_])", "a.bigusername, .bigusername", "td.thead, td.alt2 .smallfont",
-         "[id^=post_message_]", "div:has(> table td.alt2):has(> .smallfont)"),
+         "[id^=post_message_]", _OLD_QUOTES),
+    Rule("td:has(> [id^=post_message_]), div:has(> [id^=post_message_])", ".never", ".never", "[id^=post_message_]",
+         _OLD_QUOTES),
     # SMF 2
     Rule("div.post_wrapper", ".poster h4 a, .poster h4", ".keyinfo .smalltext, .postinfo .smalltext, .page_number ~ a",
          ".post .inner", "blockquote, .quoteheader, .bbc_code_header, .codeheader",
@@ -79,8 +85,12 @@ _RULES = (
     Rule("div.type-reply, div.type-topic", ".bbp-author-name", ".bbp-reply-post-date", ".bbp-reply-content, "
          ".bbp-topic-content", "blockquote, .bbp-reply-revision-log, .d4p-bbp-signature"),
     # Invision Community 4
-    Rule("article[id^=elComment_]", "h3 strong, .cAuthorPane_author a, [itemprop=name]", "time",
-         "[data-role=commentContent]", "blockquote, .ipsQuote, .ipsComment_signature"),
+    Rule("article[id^=elComment_]", "h3.cAuthorPane_author, h3 strong, [itemprop=name]", "time",
+         "[data-role=commentContent], .cPost_contentWrap .ipsType_richText",
+         "blockquote, .ipsQuote, .ipsComment_signature, [data-excludequote], .ipsType_reset.ipsType_light"),
+    # IP.Board 3
+    Rule("div.post_block", ".author [itemprop=name], .author, .post_username", "abbr.published",
+         ".entry-content, .post.entry-content", "blockquote, .edit, .signature, p.citation"),
     # Stack Exchange: the question, the answers, and the comments below each of them
     Rule("#question, .answer, li.comment",  ".comment-user, .user-details[itemprop=author]",
          ".comment-date span[title], .user-info:has(> [itemprop=author]) .relativetime",
@@ -99,7 +109,7 @@ def truth_of(address: str, body: bytes, *, order: str = "") -> tuple[Said, ...]:
     if "data-preloaded=" in source and (carried := tuple(_discourse(source))):
         return carried
     soup = BeautifulSoup(source, "lxml")
-    old = tuple(_phpbb2(soup, order))
+    old = tuple(_phpbb2(soup, order)) or tuple(_subsilver2(soup, order))
     if old:
         return old
     if "<!--beginarticle-->" in source:
@@ -113,6 +123,8 @@ def truth_of(address: str, body: bytes, *, order: str = "") -> tuple[Said, ...]:
 
 
 def _decoded(body: bytes) -> str:
+    with suppress(UnicodeDecodeError):
+        return body.decode("utf-8")
     found = re.search(rb"charset=[\"']?([\w-]+)", body[:4000])
     named = found[1].decode() if found else "utf-8"
     try:
@@ -150,6 +162,8 @@ def _moment(element: Tag, pattern: str, order: str) -> int | None:
                 return int(str(holder[name]))
         for name in ("datetime", "content", "title"):
             text = str(holder.get(name, ""))
+            if name == "title" and " at " in text:
+                return _in_words(text, order)
             if re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", text):
                 return _epoch(datetime.fromisoformat(text.partition(",")[0].replace("Z", "+00:00")))
     found = re.search(pattern, " ".join(element.get_text(" ").split()))
@@ -157,6 +171,8 @@ def _moment(element: Tag, pattern: str, order: str) -> int | None:
 
 
 def _in_words(text: str, order: str) -> int | None:
+    if order == BY_EYE:
+        return None
     settings = {
         "TIMEZONE": "UTC", "RETURN_AS_TIMEZONE_AWARE": True,
         "RELATIVE_BASE": datetime.fromtimestamp(SAVED_AT_S, UTC).replace(tzinfo=None),
@@ -182,6 +198,17 @@ def _phpbb2(soup: BeautifulSoup, order: str) -> Iterator[Said]:
         body = re.split(r"_{10,}", body)[0]
         name = row.select_one("span.name b")
         yield Said(name.get_text(strip=True) if name else None, _in_words(found[1], order), body)
+
+
+def _subsilver2(soup: BeautifulSoup, order: str) -> Iterator[Said]:
+    """Yield the posts of subsilver2, whose author and text stand in rows of one table."""
+    for name in soup.select(".postauthor"):
+        table = name.find_parent("table")
+        body = table.select_one("div.postbody") if table is not None else None
+        found = re.search(r"Posted:\s*(.+?\d:\d\d(?: [ap]m)?)", table.get_text(" ")) if table is not None else None
+        if table is not None and body is not None:
+            left_out = "div.quotetitle, div.quotecontent, div.codetitle, .attachcontent, .attachtitle"
+            yield Said(name.get_text(strip=True), _in_words(found[1], order) if found else None, _text(body, left_out))
 
 
 def _mail(soup: BeautifulSoup) -> Said:
