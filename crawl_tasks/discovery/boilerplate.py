@@ -31,7 +31,11 @@ _OPTIONS = "li, tr, label"
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
-_DAY = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s(?:at\s)?\d{1,2}:\d\d(?::\d\d)?(?:\s?[AaPp][Mm])?)?"
+# With a word or two before the hour, as `at` or `a las`, and a half of the day behind.
+_DAY = (
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s(?:[^\W\d_]{1,5}\s){0,2}\d{1,2}[:h]\d\d(?::\d\d)?"
+    r"(?:\s?(?:[AaPp][Mm]|[ef]m\b|[^\x00-\x7f]{1,4}\b))?)?"
+)
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:

@@ -30,7 +30,7 @@ LATEST = re.compile(
 )
 EDITED = re.compile(
     r"\bedited\b|\bmodified\b|\bupdated\b|bearbeitet|geändert|editiert|modifié|édité|editado|edición|modificad|modificat"
-    r"|bewerkt|redigera|rediger|endret|edytowan|zmienion|upraven|upravil|düzenle|επεξεργα|muokat|szerkeszt|módosít|diubah"
+    r"|bewerkt|redigera|rediger|endret|edytowan|zmienion|upraven|upravil|düzenle|επεξεργ[αά]|muokat|szerkeszt|módosít|diubah"
     r"|disunting|chỉnh sửa|sửa (?:đổi|lần)|редагован|редактиран|отредактир|измен[её]н|נערך|تعديل"
     r"|编辑|編輯|修改|編集|수정",
     re.IGNORECASE,

@@ -27,6 +27,14 @@ from crawl_tasks.parse.document import Document
             ("Last edited by ann, 2025-01-02 10:05", "Last edited by bob, 2025-01-03"),
             ("2025-01-02 10:05", "2025-01-03"),
         ),
+        (
+            ("Geändert von ann, 28.01.2025 um 11:03 Uhr", "Geändert von bob, 02.01.2025 um 9:03 Uhr"),
+            ("28.01.2025 um 11:03", "02.01.2025 um 9:03"),
+        ),
+        (
+            ("Επεξεργάστηκε: 28/01/2025 στις 11:03 πμ", "Επεξεργάστηκε: 02/01/2025 στις 9:03 μμ"),
+            ("28/01/2025 στις 11:03 πμ", "02/01/2025 στις 9:03 μμ"),
+        ),
     ],
 )  # fmt: skip
 def test_a_note_in_the_last_line_is_cut_off_and_read(notes: tuple[str, str], moments: tuple[str, str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawl_tasks.parse.values.calendars import solar_hijri
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
 from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, read_date
 from crawl_tasks.sites.site_terms import DateOrder
@@ -380,6 +382,51 @@ def test_a_number_of_another_length_is_no_epoch(text: str) -> None:
     ],
 )
 def test_other_calendars_are_read_to_the_day(text: str, moment: str | None) -> None:
+    assert local_in(text, "UTC") == moment
+
+
+def test_the_days_of_the_solar_hijri_calendar_follow_each_other() -> None:
+    days = [
+        solar_hijri(year, month, day) for year in range(1360, 1411) for month in range(1, 13) for day in range(1, 32)
+    ]
+    real = [day for day in days if day is not None]
+
+    assert all(later - day == timedelta(days=1) for day, later in pairwise(real))
+    assert (real[0], solar_hijri(1408, 12, 30)) == (date(1981, 3, 21), date(2030, 3, 20))
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("su 12.5.2024 klo 14:05", "2024-05-12 14:05:00"),
+        ("Minggu, 12 Mei 2024 14:05 WIB", "2024-05-12 07:05:00"),
+        ("нд, 12 трав. 2024 14:05", "2024-05-12 14:05:00"),
+        ("12 მაისი 2024, 14:05", "2024-05-12 14:05:00"),
+        ("Domingo, 12 de Maio de 2024, 14:05h", "2024-05-12 14:05:00"),
+        ("12/mai/2024 14:05", "2024-05-12 14:05:00"),
+        ("Mar 16/Jun/2026, 07:01:00 AM", "2026-06-16 07:01:00"),
+        ("Sul 12 Mai 2024, 2:05 yh", "2024-05-12 14:05:00"),
+        ("e diel, 12 maj 2024, 2:05 MD", "2024-05-12 14:05:00"),
+        ("2024/05/12(日) 14:05:33.21", "2024-05-12 14:05:33"),
+        ("T7 Tháng 12 12, 2025 07:00", "2025-12-12 07:00:00"),
+        ("6月 17th, 2025, 上午07:00", "2025-06-17 07:00:00"),
+        ("2025 6月 17 - 07:03", "2025-06-17 07:03:00"),
+        ("星期三, 6月 10, 2026 - 07:02", "2026-06-10 07:02:00"),
+        ("CN, 12/05/2024 14:05", "2024-05-12 14:05:00"),
+        ("۱۲ مه ۲۰۲۴، ۱۴:۰۵", "2024-05-12 14:05:00"),
+        ("12 mai 2024 à 14 h 05", "2024-05-12 14:05:00"),
+        ("Ven 17 Mai - 0:05", "2024-05-17 00:05:00"),
+        ("May 12 at 2:05pm", "2026-05-12 14:05:00"),
+        ("Yesterday 2:05 PM CET", "2026-06-16 13:05:00"),
+        ("12 May 2024 14:05 PM", "2024-05-12 14:05:00"),
+        ("12 May 2024 14:05 AM", None),
+        ("12·05·2024 14:05", None),
+        ("12 05 2024 14:05", None),
+        ("12-05-1403", None),
+        ("16/06/2025 - 07:17", "2025-06-16 07:17:00"),
+    ],
+)
+def test_further_spellings_are_read_or_left_open(text: str, moment: str | None) -> None:
     assert local_in(text, "UTC") == moment
 
 

@@ -262,6 +262,7 @@ def _date_reader(rule: Rule, clock: PageClock) -> Convert:
     zone, languages, formats = clock.zone, clock.languages, rule.format
     parse = datetime.fromisoformat
     stated = next(filter(None, map(order_of_format, formats)), None)
+    behind_year = DateOrder.YDM
     ordered = {order: tuple(in_order(form, order) for form in formats) for order in DateOrder}
 
     def read(raw: str, document: Document) -> Plain:
@@ -275,15 +276,14 @@ def _date_reader(rule: Rule, clock: PageClock) -> Convert:
                 if moment.tzinfo is not None and 1970 < moment.year < 2100:
                     return int(moment.timestamp())
         at_s = document.page.at_s
-        if raw[:4].isdigit():
-            is_odd = document.order is DateOrder.YDM
-            at = read_date(month_before_day(raw) if is_odd else raw, at_s, zone, formats=formats, languages=languages)
-            if at is None and (figures := day_before_month(raw)) is not None:
+        is_year_first = raw[:4].isdigit()
+        figures = None if is_year_first or len(raw) > _LONGEST_DATE else figures_in(raw)
+        if figures is None:
+            text = month_before_day(raw) if is_year_first and document.order is behind_year else raw
+            at = read_date(text, at_s, zone, formats=formats, languages=languages)
+            if at is None and is_year_first and (figures := day_before_month(raw)) is not None:
                 document.days.append((raw, figures, stated))
             return at
-        figures = None if len(raw) > _LONGEST_DATE else figures_in(raw)
-        if figures is None:
-            return read_date(raw, at_s, zone, formats=formats, languages=languages)
         document.days.append((raw, figures, stated))
         order = stated if stated is not None and not document.is_proven else document.order
         if order is None:

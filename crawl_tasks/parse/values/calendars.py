@@ -8,9 +8,9 @@ from typing import Final
 
 # Those of forums. Later ones are of the lunar calendar, whose months no rule gives to the day.
 _FIRST_SOLAR, _LAST_SOLAR = 1360, 1410
-# Years of the Solar Hijri calendar in which the rule of 33 years changes (Borkowski, The Persian calendar for 3000
-# years, 1996).
-_BREAKS: Final = (-61, 9, 38, 199, 426, 686, 756, 818, 1111, 1181, 1210, 1635, 2060)
+# From this year to 1634, eight of 33 years are leap years (Borkowski, The Persian calendar for 3000 years, 1996). So
+# many were before, less those of the Gregorian calendar at its beginning.
+_BASE, _LEAPS_BEFORE = 1210, 294
 _SOLAR_MONTHS: Final = {
     name: month
     for names in (
@@ -21,7 +21,7 @@ _SOLAR_MONTHS: Final = {
 }
 _YEAR: Final = r"(1[34]\d\d)"
 _SOLAR_FIGURES: Final = re.compile(rf"(?<!\d){_YEAR}\s?[-/.]\s?(\d{{1,2}})\s?[-/.]\s?(\d{{1,2}})(?!\d)")
-_SOLAR_LAST: Final = re.compile(rf"(?<![\d/.-])(\d{{1,2}})\s?[-/.]\s?(\d{{1,2}})\s?[-/.]\s?{_YEAR}(?!\d)")
+_SOLAR_LAST: Final = re.compile(rf"(?<![\d/.-])(1[3-9]|[23]\d)\s?[-/.]\s?(\d{{1,2}})\s?[-/.]\s?{_YEAR}(?!\d)")
 _SOLAR_WORDS: Final = re.compile(rf"(?<!\d)(\d{{1,2}})\s+({'|'.join(_SOLAR_MONTHS)})(?:\s?ماه)?[\s،,]+{_YEAR}(?!\d)")
 _ERA: Final = re.compile(r"(令和|平成|昭和|民國|民国)\s?(元|\d{1,3})\s?年")
 _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国": 1911}
@@ -84,10 +84,12 @@ def in_usual_words(plain: str) -> str:
 
 def is_of_other_calendar(plain: str) -> bool:
     """Return whether a cleaned text may need another calendar or other words: a quick test for nearly all texts."""
-    return not plain.isascii() or _SOLAR_OR_BUDDHIST.search(plain) is not None
+    return _SIGNS.search(plain) is not None
 
 
-_SOLAR_OR_BUDDHIST: Final = re.compile(r"(?<!\d)(?:1[34]\d\d|2[45]\d\d)(?!\d)")
+_SIGNS: Final = re.compile(
+    r"(?<!\d)(?:1[34]|2[45])\d\d(?!\d)|[\u0900-\u097f\u0e01-\u0e4e]|\d月(?!\d)|令和|平成|昭和|民[國国]|t(?:háng|hg)"
+)
 
 
 def _solar(year: str, month: str | int, day: str, said: str) -> str:
@@ -109,21 +111,8 @@ def solar_hijri(year: int, month: int, day: int) -> date | None:
 
 def _new_year(year: int) -> tuple[int, int]:
     """Return the years since the last leap year, and the day of March on which a Solar Hijri year begins."""
-    leaps, before = -14, _BREAKS[0]
-    jump = 0
-    for at in _BREAKS[1:]:
-        jump = at - before
-        if year < at:
-            break
-        leaps += jump // 33 * 8 + jump % 33 // 4
-        before = at
-    passed = year - before
-    leaps += passed // 33 * 8 + (passed % 33 + 3) // 4
-    if jump % 33 == 4 and jump - passed == 4:
-        leaps += 1
+    passed = year - _BASE
+    leaps = _LEAPS_BEFORE + passed // 33 * 8 + (passed % 33 + 3) // 4
     gregorian = year + 621
     march = 20 + leaps - (gregorian // 4 - (gregorian // 100 + 1) * 3 // 4 - 150)
-    if jump - passed < 6:
-        passed = passed - jump + (jump + 4) // 33 * 33
-    leap = ((passed + 1) % 33 - 1) % 4
-    return leap, march
+    return ((passed + 1) % 33 - 1) % 4, march

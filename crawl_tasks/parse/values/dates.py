@@ -33,11 +33,13 @@ _TWO_DAYS = (1_709_300_000, 1_709_300_000 + _DAY_S)
 _NOON_S = 1_709_294_400
 # Direction marks and zero-width characters, which no reader sees and no pattern expects.
 _MARKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_FIGURE = re.compile(r"\d")
+_OTHER_DIGITS = re.compile(r"[^\D0-9]")
 _EPOCH = re.compile(r"(\d{9,19})(?:\.\d+)?|/[Dd][Aa][Tt][Ee]\((\d{9,14})(?:[+-]\d{4})?\)/").fullmatch
 _EPOCH_OF_1990 = 631_152_000
 _BUDDHIST_YEAR = 2400
 # NumericDate of a date that is left open are no part of a day by its weekday, and nothing that `dateparser` may read.
-_FIGURES_ALONE = re.compile(r"\d[-/.]\d{1,2}[-/.]\d|(?<!\d)\d{1,2}[-/]\d{1,2}(?!\d)")
+_FIGURES_ALONE = re.compile(r"\d[^\w:]{1,3}\d{1,2}[^\w:]{1,3}\d|(?<!\d)\d{1,2}[-/]\d{1,2}(?!\d)")
 _USUAL_LENGTH = 32
 _USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
 _USUAL_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?").fullmatch
@@ -112,7 +114,7 @@ def clean(text: str) -> str:
         return ""
     if not plain.isascii():
         plain = _MARKS.sub("", unicodedata.normalize("NFKC", plain))
-        plain = "".join([f"{unicodedata.digit(sign)}" if sign.isdecimal() else sign for sign in plain])
+        plain = _OTHER_DIGITS.sub(lambda found: f"{unicodedata.digit(found[0])}", plain)
     plain = plain.lower()
     return in_usual_words(plain) if is_of_other_calendar(plain) else plain
 
@@ -211,12 +213,12 @@ class _Text(NamedTuple):
 
 def _read(text: _Text, languages: tuple[str, ...], order: DateOrder | None) -> int | None:
     plain, zone = text.plain, text.zone
-    quick = _machine(plain.upper(), zone)
+    now, has_figures = datetime.fromtimestamp(text.at_s, zone), _FIGURE.search(plain) is not None
+    quick = _machine(plain.upper(), zone) if has_figures else None
     if quick is not None:
         return quick
-    now = datetime.fromtimestamp(text.at_s, zone)
     try:
-        day = day_in(plain, now, languages, order)
+        day = day_in(plain, now, languages, order) if has_figures else None
         if day is not None:
             (year, month, date), rest = day
             return _epoch(clock_in(rest, text.shown, datetime(year, month, date), zone), zone)

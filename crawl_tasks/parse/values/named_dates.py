@@ -19,23 +19,23 @@ _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])
 # NumericDate behind a month are its year, unless they begin a time of day.
 _SHORT_YEAR = r"'?\d{2}(?!\d|[:h時时点點시]|\.\d|\s?[ap]\.?\s?m\b|\s?h\s?\d)"
 _DMY_WORDS = re.compile(
-    r"(?<![a-z\d])(\d{1,2})(?:st|nd|rd|th|er|\.|º|ª|-ші)?[\s/-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})[.׳]?,?[\s/-]+"
+    r"(?<![a-z\d])(\d{1,2})(?:st|nd|rd|th|er|\.|º|ª|-ші)?[\s/-]+(?:de |d['’]|ב)?([^\W\d_]{2,12})[.׳]?,?[\s/-]+"
     rf"(?:de |del )?(\d{{4}}(?!\d)|{_SHORT_YEAR})"
 )
 _MDY_WORDS = re.compile(
-    rf"\b([^\W\d_]{{3,12}})[.׳]?[\s-]+(\d{{1,2}})(?:st|nd|rd|th)?,?[\s-]+(\d{{4}}(?!\d)|{_SHORT_YEAR})"
+    rf"\b([^\W\d_]{{2,12}})[.׳]?[\s-]+(\d{{1,2}})(?:st|nd|rd|th)?,?[\s-]+(\d{{4}}(?!\d)|{_SHORT_YEAR})"
 )
 # `2025. december 12.`, `2025 m. gruodžio 12 d.`, `2025-Dec-12`
-_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})[.,]?(?: m\.)?[\s/-]+([^\W\d_]{3,12})\.?[\s/-]+(\d{1,2})\b")
+_YMD_WORDS = re.compile(r"(?<!\d)(\d{4})[.,]?(?: m\.)?[\s/-]+([^\W\d_]{2,12})\.?[\s/-]+(\d{1,2})\b")
 # `2025. gada 12. decembris`
-_YDM_WORDS = re.compile(r"(?<!\d)(\d{4})\. gada (\d{1,2})\. ([^\W\d_]{3,12})")
+_YDM_WORDS = re.compile(r"(?<!\d)(\d{4})\. gada (\d{1,2})\. ([^\W\d_]{2,12})")
 # With the places of year, month and day.
 _IN_WORDS = ((_DMY_WORDS, 3, 2, 1), (_MDY_WORDS, 3, 1, 2), (_YMD_WORDS, 1, 2, 3), (_YDM_WORDS, 1, 3, 2))
 # Without a year: `17 Mai - 14:05`, `May 17, 2:05 pm`.
 _DM_WORDS = re.compile(
-    r"(?<![\d:.])(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{3,12})(?![^\W\d_])"
+    r"(?<![\d:.])(\d{1,2})(?:st|nd|rd|th|er|\.|º)?[\s-]+(?:de |d['’]|ב)?([^\W\d_]{2,12})(?![^\W\d_])"
 )
-_MD_WORDS = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,12})[.׳]?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[:.h]\d|\s?[ap]\.?\s?m\b)")
+_MD_WORDS = re.compile(r"(?<![^\W\d_])([^\W\d_]{2,12})[.׳]?\s+(\d{1,2})(?:st|nd|rd|th)?(?!\d|[:.h]\d|\s?[ap]\.?\s?m\b)")
 
 # What follows is a part of the date too.
 _OTHER_PART = re.compile(r"^[./-]\w|(?<!\d)(?:19|20)\d\d(?!\d)")

@@ -33,10 +33,12 @@ _ENGLISH_AGO = re.compile(
 )
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
 _TIME = re.compile(
-    rf"(?P<before>{HALF_BEFORE})?\s*(?P<hour>\d{{1,2}})(?::|时|時|点|點|시|\s?h\s?(?=\d\d)|\.(?=\d\d(?!\.?\d)))\s?"
+    rf"(?P<hour>\d{{1,2}})(?::|时|時|点|點|시|\s?h\s?(?=\d\d)|\.(?=\d\d(?!\.?\d)))\s?"
     rf"(?P<minute>\d{{2}}|\d(?=분|分))?(?:(?::|分|분)\s?(?P<second>\d{{2}}))?(?:秒|分|분|초|min\b)?(?:[.,]\d+)?"
     rf"(?:\s*(?P<behind>{HALF_BEHIND}))?"
 )
+_HALF_BEFORE = re.compile(rf"(?:{HALF_BEFORE})\s*$")
+_LONGEST_HALF = 24
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
 _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
 
@@ -98,13 +100,20 @@ def clock_in(text: str, shown: str, day: datetime, zone: ZoneInfo) -> datetime:
     if found is None:
         return day + timedelta(hours=_whole_hour(text))
     hour, minute, second = int(found["hour"]), int(found["minute"] or 0), int(found["second"] or 0)
-    half = found["behind"] or found["before"]
+    half = found["behind"] or _half_before(text, found.start())
     if hour > _NIGHT or minute > 59 or second > 59 or (hour == _NIGHT and minute + second):
         raise ValueError(f"no time of day: {text[:40]!r}")
     moment = day + timedelta(hours=_of_day(hour, half), minutes=minute, seconds=second)
     rest = text[found.end() :].partition("|")[0]
     named = zone_behind(rest, shown, moment, zone, hour=hour, is_known=half is not None)
     return moment if named is None else moment.replace(tzinfo=named)
+
+
+def _half_before(text: str, end: int) -> str | None:
+    # Of nearly all times a blank or a mark stands before, and no word right before that.
+    said = text[max(0, end - _LONGEST_HALF) : end].rstrip()
+    found = _HALF_BEFORE.search(said) if said and not said[-1].isdigit() and said[-1] not in ",|-" else None
+    return found[0] if found else None
 
 
 def _of_day(hour: int, half: str | None) -> int:

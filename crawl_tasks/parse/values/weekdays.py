@@ -69,6 +69,7 @@ mån tis ons tors fre lör sön
 man tir ons tor fre lør søn
 h k sze cs p szo v
 t2 t3 t4 t5 t6 t7 cn
+t2 t3 t4 t5 t6 t7 nhật
 pzt sal çar per cum cmt paz
 pzt sal çrş prş cum cts paz
 δευ τρι τετ πεμ παρ σαβ κυρ
