@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
+from tests.asked_programs import Asked
 
 # How long an example takes says how busy the machine is, and nothing about us. The examples are the same in every run:
 # new ones are for who looks for faults (pytest --hypothesis-profile=searching), not for who lands a change.
@@ -25,6 +27,11 @@ _FIRST = ("test_fetch_rendering", "test_layouts", "test_docker_alerts")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in _FIRST)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if file := os.environ.get("CRAWL_TEST_ASKED"):
+        config.pluginmanager.register(Asked(Path(file)))
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 
 from crawl_tasks.local.redis_server import free_port
 from crawl_tasks.store.upsert import Store
+from tests.asked_programs import POSTGRES
 from tests.waiting import PATIENCE_S
 
 PASSWORD = "open-sesame"
@@ -72,7 +73,7 @@ def small_cluster() -> Iterator[Cluster]:
 @contextmanager
 def new_cluster(options: str = "") -> Iterator[Cluster]:
     """Make and start a PostgreSQL server of the run's own."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    programs = sorted(Path(os.environ.get(POSTGRES, "/usr/lib/postgresql")).glob("*/bin/initdb"))
     if not programs:
         pytest.skip("no PostgreSQL: set CRAWL_TEST_POSTGRES_URL, or install the package postgresql")
     with tempfile.TemporaryDirectory(prefix="crawl-pg-") as directory:
