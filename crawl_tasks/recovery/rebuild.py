@@ -73,11 +73,18 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
     began_ms = Admin(frontier).decisions.began_ms
     # A Redis that is older than the database may have a site that was removed since, and lacks the decision.
     removed = {one.site for one in removals if began_ms(one.site) <= one.at_ms}
-    elsewhere = {name for one in cells for name in (*one.sites.names(), *one.sites.leaving())}
+    # A recovery that was cut off is finished in the cell where it began.
+    begun = {one.cell: Admin(one).restore.half_built() for one in cells}
+    elsewhere = {
+        name
+        for one in cells
+        for name in (*one.sites.names(), *one.sites.leaving(), *(begun[one.cell] if one is not frontier else ()))
+    }
     kept = {
         name: text
         for name, text in store.kept_sites(frontier.ledger).items()
-        if name not in removed | elsewhere and home_of(name, cells.names) == frontier.cell
+        if name not in removed | elsewhere
+        and (name in begun[frontier.cell] or home_of(name, cells.names) == frontier.cell)
     }
     here = {name for name in frontier.sites.names() if name not in removed}
     texts = kept | {name: frontier.sites.published(name) or "" for name in here}

@@ -69,12 +69,13 @@ class Restore:
         A ledger is lost too of which a recovery has begun and not ended.
         """
         # A database without an epoch was filled from no ledger, so that none can be lost.
-        return kept is not None and (kept != self.epoch() or self._is_half_built())
+        return kept is not None and (kept != self.epoch() or bool(self.half_built()))
 
     @explained("recoveries")
-    def _is_half_built(self) -> bool:
-        underway = cast("list[bytes]", self._client.hvals(self._keys.underway))
-        return any(work.endswith((b" recover", b" restore")) for work in underway)
+    def half_built(self) -> set[str]:
+        """Return the sites here of which a recovery has begun and not ended."""
+        underway = cast("dict[bytes, bytes]", self._client.hgetall(self._keys.underway))
+        return {name.decode() for name, work in underway.items() if work.endswith((b" recover", b" restore"))}
 
     @explained("ages")
     def ages(self) -> Ages:
