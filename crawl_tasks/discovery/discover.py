@@ -13,6 +13,7 @@ from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs,
 from crawl_tasks.discovery.front_page import language_of, title_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
+from crawl_tasks.discovery.preset_fit import misfit
 from crawl_tasks.discovery.proposal import propose
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below
@@ -59,6 +60,7 @@ class Discovery:
         self.place = replace(place, url=self.front.page.url)
         self.name = name
         self._remarks: list[str] = []
+        self._misfits: dict[str, str] = {}
         if self.place.base != place.base:
             self._remarks.append(f"{place.base} redirects to {self.place.base}, which is crawled")
 
@@ -72,6 +74,9 @@ class Discovery:
         for suspect in self._candidates(engine):
             found = self._with_preset(suspect)
             if found is None:
+                continue
+            if engine is None and suspect.name in self._misfits:
+                self._remarks.append(f"{suspect.title} is set aside: {self._misfits[suspect.name]}")
                 continue
             if found.trial is not None and found.trial.rows:
                 return self._told(found)
@@ -125,8 +130,10 @@ class Discovery:
         rules = _other_addresses(preset, site, front.boards)
         prefix = _prefix(front.boards, self._site(suspect.name, urlsplit(site.base).path, rules))
         found = self._site(suspect.name, prefix, rules)
-        trial = self._proof(found, front.boards)
-        if trial is not None and trial.error:
+        trial, reason = self._proof(found, front.boards)
+        if reason:
+            self._misfits[suspect.name] = reason
+        elif trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
         boards, by_link = front.boards, _is_linked(found) or _was_sent_on(trial, front.boards)
         # An API lists all boards at once, and its list pages have other objects in the place of boards.
@@ -178,8 +185,8 @@ class Discovery:
                 return front
         return None
 
-    def _proof(self, site: Site, boards: tuple[FoundBoard, ...]) -> DryRun | None:
-        """Return the dry run of the first list page with posts, else of the last one."""
+    def _proof(self, site: Site, boards: tuple[FoundBoard, ...]) -> tuple[DryRun | None, str]:
+        """Return the dry run of the first list page with posts, else of the last one, and why the rules do not fit."""
         is_linked = _is_linked(site)
         known = tuple(Board(id=one.board_id, address=one.url if is_linked else None) for one in boards)
         opened = compile_site(site.model_copy(update={"named_boards": known}), self._contact)
@@ -187,7 +194,7 @@ class Discovery:
         for trial in try_boards(self._probe, opened):
             if trial.rows:
                 break
-        return trial
+        return trial, "" if trial is None else misfit(self._probe, opened, trial)
 
     def _news_pages(self, site: Site, index: IndexSpec, trial: DryRun | None) -> tuple[NewsPage, ...]:
         if trial is None or not trial.rows:

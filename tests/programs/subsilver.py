@@ -134,3 +134,6 @@ RESTYLED = restyled(
 _ZONE = "<span class=gensmall>All times are GMT + 2 Hours</span>"
 PHPBB2 = replace(SUBSILVER, front=lambda boards: _front(boards).replace("<span class=copyright>", f"{_ZONE}<span>"))
 """phpBB 2 as it is: its front page names the zone too."""
+
+FORK = restyled(SUBSILVER, postbody="posttext")
+"""A program made from phpBB 2: its preset finds boards and threads, and no texts."""

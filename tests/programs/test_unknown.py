@@ -33,7 +33,7 @@ from tests.programs.phorum import PHORUM
 from tests.programs.query_paths import QUERY_PATHS
 from tests.programs.questions import QUESTIONS
 from tests.programs.rhymix import RHYMIX
-from tests.programs.subsilver import RESTYLED
+from tests.programs.subsilver import FORK, RESTYLED
 from tests.programs.textboard import TEXTBOARD
 from tests.programs.ubb import UBB
 from tests.programs.v2ex import V2EX
@@ -54,6 +54,7 @@ ALL = LAYOUTS | {
     "boards in a menu below the root": RHYMIX,
     "last posts at addresses as of threads": UBB,
     "a session in each link": RESTYLED,
+    "a fork of a program that is known": FORK,
     "a thread's head with the moment of its post": RESTYLED_INVISION,
     "an author beside number and moment": BYLINES,
     "answers in forms, and pages of the newest alone": QUESTIONS,
