@@ -38,7 +38,7 @@ def misfit(probe: HttpProbe, opened: CompiledSite, trial: DryRun) -> str:
 
 
 def _complaint(opened: CompiledSite, request: Request, page: Fetched) -> str:
-    """Return what a rule does not find on a page, or takes for gone, empty for a page that can be read or wants a login."""
+    """Return what a rule does not find on a page, or takes for gone, empty for a page that can be read."""
     try:
         opened.parser.parse(request, page, 0)
     except (ParseError, Gone) as error:
