@@ -20,6 +20,7 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Operator
 from crawl_tasks.recovery.ages import OLDER_DATABASE, OLDER_REDIS, loss_of
 from crawl_tasks.recovery.fsck import Check
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import LOST, LedgerWatch, prepare_rebuild
@@ -303,3 +304,19 @@ def state_of(crawl: SmallCrawl, client: redis.Redis) -> tuple[object, ...]:
     fields = client.hmget("test:s:demo", "paused", "draining", "withdrawn", "flushes")
     board = client.hmget("test:s:demo:board:1", "held", "interval_ms", "fixed_ms")
     return crawl.frontier.sites.names(), fields, board, client.zscore("test:boards", "demo 1") is None
+
+
+def test_a_redis_of_before_a_site_was_erased_and_begun_anew_counts_as_older(
+    crawl: SmallCrawl, client: redis.Redis, store: Store, database: Path, site: Site
+) -> None:
+    kept = snapshot(client)
+    admin = Admin(crawl.frontier)
+    admin.restore.wipe("demo", crawl.frontier.sites.remove("demo"))
+    store.erase("demo")
+    publish_site(crawl.frontier, site, None, "host:files")
+    OutboxConsumer(crawl.frontier, lambda: store, batch=10, worth=1).run()
+    bring_back(client, kept)
+
+    ledger_watch(crawl.frontier, database, by_itself=False).look()
+
+    assert loss_of(crawl.frontier, store) == OLDER_REDIS

@@ -29,6 +29,9 @@ local function carry_out(site, subject, value)
   elseif subject == 'site' and value == 'removed' then
     decisions.end_site(name, ARGV[2], 'remove')
     is_removed = 1
+  elseif subject == 'site' or subject == 'data' then
+    -- The site was removed and published again, or erased, since: what this Redis knows of it is of the life before.
+    redis.call('HSET', P .. ':ages', 'older', now)
   elseif subject == 'guard' then
     begin_flush(site)
   elseif subject == 'file' then
