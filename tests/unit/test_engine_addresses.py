@@ -77,7 +77,8 @@ NAMES = {
         "/general/12-a-title-2.html": PAGE_2, "/thread12-2.html": PAGE_2, "/a-title-t12.html": POST,
         "/a-title-t12-2.html": PAGE_2, "/f4-general.html": LIST, "/f4-general/": LIST, "/f4/": LIST, "/forum4/": LIST,
         "/f4-general-3.html": LIST_3, "/f4/index3.html": LIST_3, "/4-general/": LIST, "/4-general/index3.html": LIST_3,
-        "/705474-post1.html": None, "/general/": None,
+        "/705474-post1.html": None, "/general/": None, "/members/12-ann.html": None, "/blogs/12-ann/": None,
+        "/groups/12-name-2.html": None, "/members/12-ann/": None,
     },
     "xenforo": {
         "/threads/12/": POST, "/threads/some-title.12/": POST, "/threads/some-title.12": POST,
