@@ -103,3 +103,17 @@ def test_store_workers_that_come_and_go_leave_nothing_in_an_empty_outbox(
         frontier.outbox.ack({"demo": [page for page, _ in drawn]})
 
     assert (len(drawn), client.exists("test:outbox")) == (1, 0)
+
+
+def test_pages_that_came_since_redis_clock_was_set_back_are_not_waited_for(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    client.xadd("test:outbox", {"items": "of before"}, id="9999999999999-0")
+    waiting = frontier.outbox.span()
+    assert frontier.outbox.has_within(waiting)
+
+    client.delete("test:outbox")  # as when all is stored
+    client.xadd("test:outbox", {"items": "of now"}, id="1700000000000-0")
+
+    assert not frontier.outbox.has_within(waiting)
+    client.delete("test:outbox")
