@@ -178,7 +178,8 @@ class Store:
         """Set the epoch of a ledger: from now on its successor fills this database, or none."""
         with explained(self.database.url), self.database.writing() as connection:
             if epoch is None:
-                connection.execute(delete(tables.meta).where(tables.meta.c.name == epoch_of(ledger)))
+                names = epoch_of(ledger), drawn_of(ledger)
+                connection.execute(delete(tables.meta).where(tables.meta.c.name.in_(names)))
             else:
                 self._statements.replace(connection, tables.meta, [(epoch_of(ledger), epoch)])
 

@@ -410,7 +410,8 @@ class AnyHistory(RuleBasedStateMachine):
         stored, wanted = self._stored(), self._wanted()
         assert stored == wanted, (stored, wanted)
         assert Inspector(self._frontier).count_requests("demo").imbalance() == ""
-        assert [str(found) for found in Check(self._frontier, self._store).run()] == []
+        flaws = [str(found) for found in Check(self._frontier, self._store).run()]
+        assert flaws == [], flaws
         keys = [key.decode() for key in self._crawl.client.keys("test:*")]
         assert [key for key in keys if any(part in key for part in LEFT_OVER)] == []
         assert self._cells[1 - self._at].client.keys("test:s:demo*") == []

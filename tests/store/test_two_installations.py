@@ -155,3 +155,13 @@ def test_the_epoch_of_before_schema_5_is_read_until_a_site_of_an_installation_is
         store.keep("one", "{}", "new", "north:")
 
         assert [store.epoch(ledger) for ledger in ("crawl:", "north:", "south:")] == ["old", "new", None]
+
+
+def test_a_ledger_that_fills_the_database_no_more_leaves_no_number_of_its_batches(store: Store) -> None:
+    store.note_drawn("crawl:", 7)
+    store.note_drawn("crawl:", 5)
+    assert (store.drawn("crawl:"), store.drawn("south:")) == (7, 0)
+
+    store.renew_epoch(None, "crawl:")
+
+    assert store.drawn("crawl:") == 0
