@@ -10,12 +10,14 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from celery import Celery, Task
 from celery.schedules import schedule
 from kombu import Queue
 from kombu.transport import TRANSPORT_ALIASES
 
+from crawl_tasks.broker.own_config import OwnLoader, OwnSettings, unused
 from crawl_tasks.errors import SettingsError, TaskFailed
 from crawl_tasks.queues import PRODUCE, QUEUES, ROUTES, UPKEEP
 from crawl_tasks.settings import Settings, load_settings
@@ -51,6 +53,11 @@ class CrawlApp(Celery):
 
     amqp_cls = "crawl_tasks.broker.connection:CrawlAMQP"
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (Celery's signature)
+        super().__init__(*args, **kwargs)
+        # Celery has no place to name the class of its settings, and keeps this object for good.
+        object.__setattr__(self._conf, "__class__", OwnSettings)  # type: ignore[attr-defined]  # not in the stubs
+
     def uses_utc_timezone(self) -> bool:
         """Return True: no setting changes the time zone."""
         # Celery asks this for every message, and its own method compares two time zones each time.
@@ -63,7 +70,11 @@ def _transport_options(settings: Settings) -> dict[str, object]:
         # Not by the expiry of messages: where beat's clock is seconds behind a worker's, all would come too late.
         "task_limits": dict.fromkeys((PRODUCE, UPKEEP), CONTROL_MOST),
         "master_name": settings.redis_master,
-        # Only messages of others ever wait in `unacked`, and they are adopted at once.
+        # Keys of our own: with kombu's, a worker of ours would put back what workers of others have at hand.
+        "unacked_key": f"{settings.redis_prefix}:unacked",
+        "unacked_index_key": f"{settings.redis_prefix}:unacked_index",
+        "unacked_mutex_key": f"{settings.redis_prefix}:unacked_mutex",
+        # Only other programs' messages to our queues ever wait there, and they are adopted at once.
         "visibility_timeout": 60,
         "unacked_restore_throttle": 1,
         "unacked_mutex_expire": 30,
@@ -95,7 +106,7 @@ def build_app(settings: Settings) -> Celery:
         *(f"crawl_tasks.worker.{name}" for name in ("options", "celery_signals", "remote_control")),
     ]
     settings = settings.own()
-    app: Celery = CrawlApp("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask)
+    app: Celery = CrawlApp("crawl_tasks", include=modules, set_as_current=False, task_cls=CrawlTask, loader=OwnLoader)
     app.conf.update(
         broker_url=settings.cells[0].url,
         broker_transport_options=_transport_options(settings),
@@ -139,6 +150,8 @@ os.environ.setdefault("FLOWER_CONF", str(FLOWER_CONF))
 
 try:
     app = build_app(load_settings())
+    for line in unused(os.environ):
+        sys.stderr.write(f"crawl_tasks: {line}\n")
 except SettingsError as error:
     # SystemExit, because the celery command buries any other exception under its own traceback.
     sys.stderr.write(f"crawl_tasks: {error}\n")

@@ -99,7 +99,7 @@ A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TAB
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), P:s:S:overrun and
 robots.txt (a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder, P:answers:MINUTE and
 P:s:S:staged:NAME (minutes).
-The broker's own keys (the queues' lists, `unacked`, `_kombu.*`) are kombu's.
+The broker's own keys (the queues' lists, `_kombu.*`) are kombu's, but for `PREFIX:unacked`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ LEASE_MS = 4000  # the crawler's own are an attempt's deadline and 15 seconds
 ONE_SCAN_S = 86_400.0  # a second scan of a board would fetch its lists again, as it should
 MANY_ATTEMPTS = 40  # pages are hit by more deaths here than a lifetime holds, and must not be buried for that
 
-BINDINGS = ("_kombu.*", "unacked*")
+BINDINGS = ("_kombu.*",)
 
 
 @dataclass(slots=True)

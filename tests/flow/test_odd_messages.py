@@ -69,7 +69,7 @@ def test_a_message_of_any_shape_harms_neither_the_worker_nor_the_messages_behind
 
     worker = world.worker("all", "detail,store")
     eventually(lambda: world.fetched()[f"/post/{known}"])
-    eventually(lambda: world.is_idle() and world.client.hlen("unacked") == 0)
+    eventually(lambda: world.is_idle() and world.client.hlen("crawl:unacked") == 0)
 
     kept = b"\n".join(world.client.lrange("crawl:refused", 0, -1)).decode()
     assert [text for text in NO_MESSAGE if base64.b64encode(text.encode()).decode() not in kept] == []

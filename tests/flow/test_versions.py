@@ -31,7 +31,7 @@ def test_what_only_a_later_version_understands_is_kept_and_the_rest_is_done(worl
     world.worker("detail", "detail")
     eventually(lambda: world.fetched()[f"/post/{known}"])
     eventually(lambda: world.client.llen("crawl:refused") == 2)
-    eventually(lambda: world.client.hlen("unacked") == 0)
+    eventually(lambda: world.client.hlen("crawl:unacked") == 0)
 
     kept = [text.decode() for text in world.client.lrange("crawl:refused", 0, -1)]
     assert sorted("fetch_later" in text for text in kept) == [False, True]

@@ -177,8 +177,8 @@ DAMAGES: dict[str, tuple[Callable[[redis.Redis], object], set[Violation]]] = {
     "a board out of the schedule": (lambda r: r.delete("test:boards"), {Violation.UNSCHEDULED}),
     "a full pass out of the schedule": (lambda r: r.delete("test:fulls"), {Violation.UNSCHEDULED}),
     "a site that nobody looks at": (lambda r: r.delete("test:due"), {Violation.UNATTENDED}),
-    "a message off the index": (lambda r: r.hset("unacked", "tag", "[]"), {Violation.STRANDED}),
-    "an index without message": (lambda r: r.zadd("unacked_index", {"tag": 1}), {Violation.EMPTY}),
+    "a message off the index": (lambda r: r.hset("test:unacked", "tag", "[]"), {Violation.STRANDED}),
+    "an index without message": (lambda r: r.zadd("test:unacked_index", {"tag": 1}), {Violation.EMPTY}),
     "a claim off the clock": (lambda r: r.hset("test:claimed", "7", "demo  {}"), {Violation.STRANDED}),
 }
 

@@ -10,8 +10,9 @@ ADDRESS = "https://forum.example/threads/a-title.12/"
 
 def page(text: str = "hello", post: str = "post-101") -> tuple[SavedPage, bytes]:
     body = f"""<html id="XF" data-app="public"><h1 class="p-title-value">A title</h1><article
-      class="message message--post js-post" data-author="ann" data-content="{post}" id="js-{post}"><h4 class="message-name"><a
-      class="username">ann</a></h4><ul class="message-attribution-main"><time datetime="2024-06-19T14:17:00+0000">x</time></ul>
+      class="message message--post js-post" data-author="ann" data-content="{post}" id="js-{post}"><h4
+      class="message-name"><a class="username">ann</a></h4><ul
+      class="message-attribution-main"><time datetime="2024-06-19T14:17:00+0000">x</time></ul>
       <div class="message-body message-content"><div class="bbWrapper">{text}</div></div></article></html>"""
     return SavedPage("project", "commit", "path", ADDRESS, "XenForo", "en", ""), body.encode()
 

@@ -7,8 +7,8 @@
 -- RETURNS 0: {0, next cursor (0 at the end), {flaw, name, 1 when mended, ...}}
 
 local is_claim, mend = ARGV[1] == 'claims', ARGV[4] == '1'
-local hash = is_claim and P .. ':claimed' or 'unacked'
-local times = is_claim and P .. ':claims' or 'unacked_index'
+local hash = P .. (is_claim and ':claimed' or ':unacked')
+local times = P .. (is_claim and ':claims' or ':unacked_index')
 local flaws = {}
 
 local function note(flaw, name, command, ...)
