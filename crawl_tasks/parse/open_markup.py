@@ -1,4 +1,4 @@
-"""Markup that a post leaves open and that hides all behind it, as in browsers: `<!--`, `<textarea>`, `<plaintext>`."""
+"""Markup that a post leaves open: it hides all behind it, as in browsers, or takes it in (`<select>`)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ _MARKS = ("id", "class")
 
 
 def hidden_records(document: Document, record: str) -> str:
-    """Return a note on records that stand in the source behind markup that is left open, empty without any.
+    """Return a note on records behind or within markup that is left open, empty without any.
 
-    Such markup goes on to the end of the page, so that it is the last thing in the tree.
+    Such markup goes on to the end of the page, so that it is the last thing in the tree, or around that.
     """
     last = document.root
     while last.tag not in _SWALLOWS and (below := last.last_child) is not None:
+        if last.tag == "select" and (taken := last.css(record)):
+            return f"an open <select> takes in all behind it: {len(taken)} more records stand within what is before"
         last = below
     if last.tag not in _SWALLOWS:
         return ""

@@ -18,7 +18,15 @@ OPEN = [
     "<script>",
     "<iframe>",
 ]
-CLOSED = ["<!-- a note -->", "<textarea>raw</textarea>", "<script>if(a<b){}</script>", "<b>bold", "plain"]
+TAKES_IN = ["<select>", "<select><option>a", "<form><select name=a><option>a"]
+CLOSED = [
+    "<select><option>a</select>",
+    "<!-- a note -->",
+    "<textarea>raw</textarea>",
+    "<script>if(a<b){}</script>",
+    "<b>bold",
+    "plain",
+]
 
 
 def thread(text: str, mark: str = 'id="c{n}" class="c"') -> str:
@@ -40,6 +48,16 @@ def test_records_behind_open_markup_are_told_and_none_counts_as_deleted(text: st
     assert [one.comment_id for one in parsed.items.comments] == ["1", "2"]
     [note] = [one for one in parsed.notes if "hides all behind it" in one]
     assert "3 more records stand in the source" in note
+    assert parsed.items.swept == ()
+
+
+@pytest.mark.parametrize("text", TAKES_IN)
+def test_records_that_an_open_select_takes_in_are_told(text: str) -> None:
+    request = ask(Stage.POST)._replace(reach=Reach(whole="p1"))
+
+    parsed = site_parser(post="  next: .next").parse(request, answer(request, thread(text)), 0)
+
+    assert [note for note in parsed.notes if "an open <select> takes in all behind it: 3 more records" in note]
     assert parsed.items.swept == ()
 
 
