@@ -20,10 +20,15 @@ _SEARCH_IN_SEARCH = re.compile(r"\[[^\]]*(?<![.\w\])*@:-])//")
 _OPEN_END = re.compile(r"\{\d*,\}")
 
 
+_BARE = re.compile(r"(?<![^\s>+~,(]):(?=(?:is|where|has)\()")
+"""A pseudo-class without an element before it. Of `:is(.a) b` the parser finds such b alone that stand right in an a."""
+
+
 @_once
 def check_css(selector: str) -> str:
-    """Return a CSS selector that the parser accepts."""
+    """Return a CSS selector that the parser accepts, and reads as it is meant."""
     _check_size(selector)
+    selector = _BARE.sub("*:", selector)
     try:
         LexborHTMLParser(_PROBE).css(selector)
     except SelectolaxError:

@@ -1,10 +1,11 @@
-"""Regexes that may run for ever are told from those that do not."""
+"""Regexes that may run for ever are told from those that do not, and selectors are read as they are meant."""
 
 from __future__ import annotations
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
-from crawl_tasks.sites.syntax import check_regex
+from crawl_tasks.sites.syntax import check_css, check_regex
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,27 @@ def test_an_ordinary_regex_is_taken(pattern: str) -> None:
 def test_what_is_no_regex_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"is no regular|is empty|is longer"):
         check_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ":is(.a, .b) i",
+        ":where(.a) i",
+        "div :is(.a) i",
+        ":has(i) i",
+        "q, :is(.a) i",
+        "div > :is(.a) i",
+        ":is(:is(.a) u) i",
+    ],
+)
+def test_a_pseudo_class_without_an_element_finds_what_stands_deeper(selector: str) -> None:
+    page = LexborHTMLParser("<div><p class=a><u><b><i>deep</i></b></u></p></div>")
+
+    assert [node.text() for node in page.css(check_css(selector))] == ["deep"]
+
+
+def test_a_pseudo_class_of_an_element_stays_as_it_is() -> None:
+    selector = "li:is(.a, .b):not(:has(i)) a:is([href]), .c:has(b)"
+
+    assert check_css(selector) == selector.replace("(:has", "(*:has")
