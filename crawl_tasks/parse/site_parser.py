@@ -69,6 +69,7 @@ class SiteParser:
                 f"{request.site}: {request.stage}: the site file does not say how to read {request.address}"
             )
         document = Document(page, self.site.encoding, self.site.drop_params, self._detector)
+        self.date_orders.begin(document)
         if request.stage is Stage.LIST and request.key in self._hubs.kinds:
             return self._hubs.read(request, document)
         if request.stage in self._embedded:
@@ -99,7 +100,6 @@ class SiteParser:
 
     def _read(self, read: Read, request: Request, document: Document, tail: int) -> Parsed:
         """Read a page, and again where only all its dates together tell the order of day and month."""
-        self.date_orders.begin(document)
         try:
             parsed = read(request, document, tail)
         except ParseError:
