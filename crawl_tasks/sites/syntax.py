@@ -21,7 +21,7 @@ _OPEN_END = re.compile(r"\{\d*,\}")
 
 
 _BARE = re.compile(r"(?<![^\s>+~,(]):(?=(?:is|where|has)\()")
-"""A pseudo-class without an element before it. Of `:is(.a) b` the parser finds such b alone that stand right in an a."""
+"""A pseudo-class without an element before it: of `:is(.a) b` the parser finds only such b as are children of a."""
 
 
 @_once
