@@ -92,7 +92,6 @@ PRELUDE: Final = (
     "lib/revisit",
     "lib/backoff",
     "lib/site",
-    "lib/answers",
     "lib/failures",
     "lib/decisions",
     "lib/guard",
@@ -108,6 +107,7 @@ PRELUDE: Final = (
     "lib/http_validator",
     "lib/lease",
     "lib/idle",
+    "lib/answers",
 )
 """The library in front of every verb, in this order."""
 

@@ -1,9 +1,10 @@
--- Shared by every script, behind site.lua: the run of a verb, and its answer to a call that is sent a second time.
+-- Shared by every script, behind idle.lua: the run of a verb, and its answer to a call that is sent a second time.
 --
 -- A caller whose connection broke cannot know whether its call took effect. For some verbs KEYS 2 names the call, as
 -- "<caller> <call>", and " again" behind it when it is sent a second time. A caller makes one call at a time, so that the last answer
 -- to each is kept: P:answers:MINUTE holds it by caller, until two minutes later. The end of a lease is named by the lease, so
--- that it gets the same answer whenever it is sent again.
+-- that it gets the same answer whenever it is sent again. Of a lease that an answer gives only number and token are kept, and the rest
+-- is read again.
 -- EXPORTS: run
 
 local KEPT_MS = 60000
@@ -24,18 +25,38 @@ end
 
 local function answers_of(minute) return P .. ':answers:' .. string.format('%.0f', minute) end
 
--- Return the answer that a call got before, or nil.
+local LEASE, CHAIN = 12, 9  -- values in the answer of a lease, and of a commit that leased the next page
+
+-- Return an answer without the lease that it gives, which stands behind it as {site, rid, token}.
+local function shortened(reply, args)
+  if #reply == LEASE then return {0, {args[1], args[2], reply[2]}} end
+  if #reply ~= CHAIN then return reply end
+  local short = {unpack(reply, 1, CHAIN - 3)}
+  short[CHAIN - 2] = {reply[CHAIN - 1], string.match(reply[CHAIN][4], '^%d+'), reply[CHAIN][2]}
+  return short
+end
+
+-- Return the answer that a call got before, or nil, also where the lease that it gave has ended.
 local function answer_before(caller, call)
   local minute = math.floor(now_ms() / KEPT_MS)
   for at = minute, minute - 1, -1 do
     local kept = redis.call('HGET', answers_of(at), caller)
-    if kept and string.sub(kept, 1, #call + 1) == call .. ' ' then return cmsgpack.unpack(string.sub(kept, #call + 2)) end
+    if kept and string.sub(kept, 1, #call + 1) == call .. ' ' then
+      local reply = cmsgpack.unpack(string.sub(kept, #call + 2))
+      local given = type(reply[#reply]) == 'table' and #reply[#reply] == 3 and reply[#reply]
+      if #reply ~= 2 and #reply ~= CHAIN - 2 or not given then return reply end
+      local lease, message = lease_again(given[1], given[2], given[3])
+      if not lease or #reply == 2 then return lease end
+      reply[CHAIN - 2], reply[CHAIN - 1], reply[CHAIN] = message, given[1], lease
+      return reply
+    end
   end
 end
 
-local function keep_answer(caller, call, reply)
+local function keep_answer(caller, call, reply, args)
   local key = answers_of(math.floor(now_ms() / KEPT_MS))
-  if redis.call('HSET', key, caller, call .. ' ' .. cmsgpack.pack(reply)) == 1 then redis.call('PEXPIRE', key, 2 * KEPT_MS) end
+  local text = call .. ' ' .. cmsgpack.pack(shortened(reply, args))
+  if redis.call('HSET', key, caller, text) == 1 then redis.call('PEXPIRE', key, 2 * KEPT_MS) end
 end
 
 -- Run a verb. CALL holds what counts for this call alone: its time in us, its counters, the pages in the outbox.
@@ -51,7 +72,7 @@ function run(verb, keys, args)
   if before then return before end
   local reply = verb(keys, args)
   for key, counts in pairs(CALL.counts) do raise(key, counts) end
-  if reply[1] == 0 then keep_answer(caller, call, reply) end
+  if reply[1] == 0 then keep_answer(caller, call, reply, args) end
   -- A lease that is no more may have been ended by this same call.
   return reply[1] == -2 and answer_before(caller, call) or reply
 end

@@ -1,12 +1,26 @@
 -- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes nothing
 -- by itself.
--- EXPORTS: read_tail lease_request lease_next
+-- EXPORTS: read_tail lease_request lease_again lease_next
 
 -- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>". An older version
 -- wrote and reads the tail alone.
 function read_tail(text)
   local tail, token = string.match(text or '', '^(%d+)%.?(%d*)$')
   return tonumber(tail or 0), tonumber(token or '') or 0
+end
+
+-- Return the answer of lease.lua that gives a lease.
+local function lease_reply(site, rid, token, entry, deadline, begins, ends, now)
+  local stage, attempt, rest = string.match(entry, '^(%a+) %d (%d+) (.*)$')
+  local tail, validator, payload = 0, '', string.match(rest, '^%S+ (.*)$')
+  if stage == 'list' then
+    validator = find_validator(site, payload, tonumber(attempt), now)
+  else
+    local id = cjson.decode(payload)[1]
+    tail = read_tail(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id))
+  end
+  return {0, token, tonumber(attempt), rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
+    math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
 end
 
 -- Lease a released request of a site, or return it to its ready list where the gate refuses it. Return the reply of lease.lua.
@@ -58,15 +72,21 @@ function lease_request(site, rid, now, ready, slack)
   redis.call('ZADD', site.key .. ':leased', deadline, rid)
   schedule_look(site, deadline)
   note_change(site)
-  local tail, validator, payload = 0, '', string.match(rest, '^%S+ (.*)$')
-  if stage == 'list' then
-    validator = find_validator(site, payload, attempt, now)
-  else
-    local id = cjson.decode(payload)[1]
-    tail = read_tail(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id))
-  end
-  return {0, token, attempt, rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
-    math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
+  return lease_reply(site, rid, token, entry, deadline, begins, ends, now)
+end
+
+-- Return the answer of a lease that was given before and holds, and the message that led to it, or nil.
+function lease_again(name, rid, token)
+  local site = load_site(name)
+  local held = site and redis.call('HGET', site.key .. ':open', rid)
+  local holder, entry = string.match(held or '', '^(%d+) (.*)$')
+  local deadline = redis.call('ZSCORE', P .. ':s:' .. name .. ':leased', rid)
+  if holder ~= token or not deadline then return nil end
+  local stage, address = string.match(entry, '^(%a+) %d %d+ (%S+)')
+  local queue, now = queue_of(site, stage), now_ms()
+  local ends = site.delay > 0 and math.floor(deadline) - site.lease or 0  -- past by now, it is reserved anew
+  return lease_reply(site, rid, token, entry, math.floor(deadline), math.min(now, ends), ends, now),
+    HINTS[stage](name, rid, address, queue, string.format('%.0f', now))
 end
 
 local MOST_REFUSED = 3  -- messages of sites that stand still, after which a chain ends
