@@ -11,7 +11,7 @@ from crawl_tasks.worker import store_task
 GRACE_MS = 1000  # a message out of its queue and not leased is lost; the crawler's own is 5,000
 TAKEOVER_MS = 1500  # the pages of a dead store worker are taken over; 60,000
 TROUBLE_WAIT_S = 0.05  # the store tries again; 5
-WRITTEN, READ = scripts.lua_text, Outbox.read  # the crawler's own, however often somebody is in haste
+WRITTEN, DRAW = scripts.lua_text, Outbox.draw  # the crawler's own, however often somebody is in haste
 
 
 def hasten(grace_ms: int = GRACE_MS, takeover_ms: int = TAKEOVER_MS) -> None:
@@ -23,5 +23,5 @@ def hasten(grace_ms: int = GRACE_MS, takeover_ms: int = TAKEOVER_MS) -> None:
         return text.replace("\nGRACE = 5000", f"\nGRACE = {grace_ms}")
 
     scripts.lua_text = hastened
-    Outbox.read = partialmethod(READ, takeover_ms=takeover_ms)
+    Outbox.draw = partialmethod(DRAW, takeover_ms=takeover_ms)
     store_task.TROUBLE_WAIT_S = TROUBLE_WAIT_S

@@ -270,7 +270,7 @@ POINTS = (
     KillPoint("scans produced, reply not read", Role.FETCH, _sent(Verb.PRODUCE), 2, is_rare=True),
     KillPoint("after producing scans", Role.FETCH, _after(f"{FRONTIER}.produce"), 2, is_rare=True),
     KillPoint("store: items drawn, reply not read", Role.STORE, _sent(Verb.READ_OUTBOX), 3),
-    KillPoint("store: items drawn", Role.STORE, _after(f"{OUTBOX}.read", bool), 3),
+    KillPoint("store: items drawn", Role.STORE, _after(f"{OUTBOX}.draw", lambda drawn: bool(drawn[1])), 3),
     KillPoint("store: in the transaction", Role.STORE, _after("store.upsert:settle"), 6),
     KillPoint("store: before COMMIT", Role.STORE, _before("+sqlalchemy.engine.default:DefaultDialect.do_commit"), 4),
     KillPoint("store: committed, not yet acknowledged", Role.STORE, _before(f"{OUTBOX}.ack"), 3),
