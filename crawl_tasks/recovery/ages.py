@@ -27,11 +27,12 @@ def loss_of(frontier: Frontier, store: Store) -> str:
     if restore.is_lost(kept):
         return LOST_LEDGER
     # The side that is written first is read last.
-    if kept is None:
-        return ""
     drawn = store.drawn(frontier.ledger)
     ages = restore.ages()
-    if store.last_change() < ages.change:
+    change = store.last_change()
+    if kept is None and change == 0:
+        return ""  # a database that begins anew
+    if change < ages.change:
         return OLDER_DATABASE
     return OLDER_REDIS if ages.is_older or drawn > ages.drawn else ""
 

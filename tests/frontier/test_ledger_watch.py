@@ -320,3 +320,18 @@ def test_a_redis_of_before_a_site_was_erased_and_begun_anew_counts_as_older(
     ledger_watch(crawl.frontier, database, by_itself=False).look()
 
     assert loss_of(crawl.frontier, store) == OLDER_REDIS
+
+
+def test_a_site_that_was_erased_and_begun_anew_makes_no_redis_older(
+    crawl: SmallCrawl, store: Store, database: Path, site: Site
+) -> None:
+    admin = Admin(crawl.frontier)
+    admin.restore.wipe("demo", crawl.frontier.sites.remove("demo"))
+    store.erase("demo")
+    publish_site(crawl.frontier, site, None, "host:files")
+    crawl.scan()
+    crawl.store_into(store)
+
+    ledger_watch(crawl.frontier, database, by_itself=False).look()
+
+    assert loss_of(crawl.frontier, store) == ""

@@ -20,7 +20,7 @@ local function carry_out_of_board(site, act, id, value)
   elseif value == 'file' then free_board(site, id, now) end
 end
 
-local function carry_out(site, subject, value)
+local function carry_out(site, subject, value, at)
   local act, id = string.match(subject, '^(%a+) (.*)$')
   if act then
     carry_out_of_board(site, act, id, value)
@@ -29,7 +29,7 @@ local function carry_out(site, subject, value)
   elseif subject == 'site' and value == 'removed' then
     decisions.end_site(name, ARGV[2], 'remove')
     is_removed = 1
-  elseif subject == 'site' or subject == 'data' then
+  elseif subject == 'site' or subject == 'data' and at > tonumber(redis.call('HGET', site.key, 'since') or 0) then
     -- The site was removed and published again, or erased, since: what this Redis knows of it is of the life before.
     redis.call('HSET', P .. ':ages', 'older', now)
   elseif subject == 'guard' then
@@ -45,7 +45,7 @@ for i = 3, #ARGV, 2 do
     redis.call('HSET', decisions.key(name), ARGV[i], ARGV[i + 1])
     restored = restored + 1
     local site = load_site(name)
-    if site then carry_out(site, ARGV[i], decision[2]) end
+    if site then carry_out(site, ARGV[i], decision[2], tonumber(decision[1])) end
   end
 end
 if restored > 0 then note_change({name = name}) end
