@@ -164,8 +164,8 @@ def feed_of_threads(ask: Ask) -> Answer:
 
 
 REFUSED: dict[Callable[[Ask], Answer], str] = {
-    feed_only: "threads have comments: none was read in 21 threads",
-    tree: "threads have comments: none was read in 30 threads",
+    feed_only: "threads have comments: none was read in 2",
+    tree: "threads have comments: none was read in 2",
 }
 READ = {
     feed_of_threads: "no list of threads was found: only threads that the feed",
