@@ -13,7 +13,7 @@ from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs,
 from crawl_tasks.discovery.front_page import language_of, title_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
-from crawl_tasks.discovery.preset_fit import misfit
+from crawl_tasks.discovery.preset_checks import misfit
 from crawl_tasks.discovery.proposal import propose
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below

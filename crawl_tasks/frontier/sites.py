@@ -14,7 +14,7 @@ from crawl_tasks.frontier.board_names import rest_of_boards, scan_boards
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
-from crawl_tasks.frontier.wiping import wipe
+from crawl_tasks.frontier.site_wipe import wipe
 from crawl_tasks.model import NOBODY, Operator
 
 _DROPPED_AT_ONCE = 70

@@ -33,9 +33,9 @@ from crawl_tasks.store.ledger_notes import (
     read_drawn,
     refuse_others,
 )  # fmt: skip
-from crawl_tasks.store.lives import erasure, forget, of_this_life
 from crawl_tasks.store.rows import request_rows
 from crawl_tasks.store.sanitize import clean, storable
+from crawl_tasks.store.site_removal import erasure, forget, of_this_life
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.thread_counts import ThreadCount, thread_counts
 from crawl_tasks.store.write_table import PORTION, WriteCounts, settle

@@ -14,7 +14,7 @@ import redis
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
-from crawl_tasks.frontier.wiping import wipe
+from crawl_tasks.frontier.site_wipe import wipe
 from crawl_tasks.model import Decision
 
 _AT_ONCE = 300

@@ -12,7 +12,7 @@ from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
-from crawl_tasks.frontier.wiping import overtaken, wipe
+from crawl_tasks.frontier.site_wipe import overtaken, wipe
 from crawl_tasks.model import Request
 
 HALF_LIFE_H: Final = 96.0
