@@ -57,6 +57,10 @@ GUARDS = (
     "{list: 'off', post: 'off', comment: 'off'}",
 )
 KINDS = ("begin", "reply", "reply", "cut", "move", "vanish", "return")
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(0, 9), st.integers(0, 9)),
+    min_size=1, max_size=3, unique_by=lambda one: one[1],
+)  # fmt: skip
 ANN = Operator("ann@host", "why")
 MOST_SCANS = 9
 """A thread that is back is asked for after 1, 3, 7 listings."""
@@ -141,7 +145,7 @@ class AnyHistory(RuleBasedStateMachine):
         self._served = self._stack.enter_context(small_forum())
         self._boards, self._unwatched = "1, 2", set[str]()
         self._cells = [self._cell(number, cell) for number, cell in ((1, "a"), (2, "b"))]
-        self._at, self._kept = 0, None
+        self._at = 0
         self._store = Store(self._database).open()
         self._forum = Forum(self._served, ends_with_404=ends_with_404)
         for count in counts:
@@ -221,13 +225,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     # -- the forum ------------------------------------------------------------
 
-    @rule(
-        changes=st.lists(
-            st.tuples(st.sampled_from(KINDS), THREADS, THREADS),
-            min_size=1, max_size=3, unique_by=lambda one: one[1],
-        ),
-        scans=st.integers(1, 2),
-    )  # fmt: skip
+    @rule(changes=CHANGES, scans=st.integers(1, 2))
     def change(self, changes: list[tuple[str, int, int]], scans: int) -> None:
         # What falls and rises between two scans is found by full passes only.
         seen = dict[int, tuple[str, int]]()
@@ -302,7 +300,7 @@ class AnyHistory(RuleBasedStateMachine):
 
         self._command(step, whole)
         whole()
-        self._at, self._kept = 1 - self._at, None
+        self._at = 1 - self._at
 
     # -- failures ------------------------------------------------------------
 
@@ -316,8 +314,7 @@ class AnyHistory(RuleBasedStateMachine):
             self._crawl.client.flushdb()
         self._recover()
 
-    @rule()
-    def keep_copies(self) -> None:
+    def _keep_copies(self) -> None:
         self._crawl.store_into(self._store)
         client = self._crawl.client
         self._kept = {key: client.dump(key) for key in client.keys("*")}
@@ -327,10 +324,13 @@ class AnyHistory(RuleBasedStateMachine):
         ):
             source.backup(copy)
 
-    @rule(is_database=st.booleans())
-    def bring_a_copy_back(self, *, is_database: bool) -> None:
-        if self._kept is None:
-            return
+    @rule(is_database=st.booleans(), changes=CHANGES, is_erased=st.booleans())
+    def bring_a_copy_back(self, changes: list[tuple[str, int, int]], *, is_database: bool, is_erased: bool) -> None:
+        """Bring Redis or the database back as it was before some changes, or before the site was begun anew."""
+        self._keep_copies()
+        if is_erased:
+            self.remove(9, erases=not is_database)
+        self.change(changes, 1)
         if is_database:
             self._crawl.store_into(self._store)
             self._store.close()
