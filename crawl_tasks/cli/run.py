@@ -24,8 +24,8 @@ from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.site_conditions import boards_gone, boards_new
-from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE, BOARDS_NEW
+from crawl_tasks.monitor.problems.site_conditions import boards_gone, boards_new, threads_short
+from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE, BOARDS_NEW, THREADS_SHORT
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
@@ -167,9 +167,11 @@ def crawl(
     click.echo(stats_text(stats))
     for site in end.sites:
         click.echo(ledger_line(site.counts))
-        for kind, fields in ((BOARDS_GONE, boards_gone(site)), (BOARDS_NEW, boards_new(site))):
+        few = None if site.name in short else threads_short(site)
+        named = (BOARDS_GONE, boards_gone(site)), (BOARDS_NEW, boards_new(site)), (THREADS_SHORT, few)
+        for kind, fields in named:
             if fields:
-                click.echo(kind.problem(site.name, **fields).advice(site.name), err=True)
+                click.echo(kind.problem(site.name, **fields).advice(), err=True)
     if report is not None:
         write_report(report, report_of(here, start, end, progress.history, stats))
         click.echo(gettext("report in {path}", path=report))
