@@ -63,6 +63,7 @@ class Scripts:
             verb: ("FCALL", f"{self._library}_{verb.name}", 2 if verb in _ANSWERED else 1, prefix) for verb in Verb
         }
         self._calls = count()
+        self._prefix = prefix
 
     def call(self, verb: Verb, *args: str | bytes | int) -> list[object]:
         """Run a verb and return the reply. Byte strings stay bytes.
@@ -96,10 +97,10 @@ class Scripts:
             return self._ask(verb, again)
 
     def _caller(self) -> str:
-        """Return the name of this thread, by chance."""
+        """Return the name of this thread, by chance. It begins as keys do: users of Redis may name no other keys."""
         name: str | None = getattr(self._of_thread, "name", None)
         if name is None:
-            name = self._of_thread.name = secrets.token_hex(6)
+            name = self._of_thread.name = f"{self._prefix}:{secrets.token_hex(6)}"
         return name
 
     def repeat(self, verb: Verb, times: int, *args: str | bytes | int) -> list[list[object]]:

@@ -35,13 +35,17 @@ def of_this_life(connection: Connection, pages: Sequence[Items]) -> list[Items]:
 
 
 def _seen_ms(page: Items) -> int:
-    """Return when a page was committed, or of an older version's page when its items were seen."""
+    """Return when a page was committed or its items were seen, whichever is later.
+
+    Items are seen by the token of a lease, which orders the lives of a site whatever the clock does, but runs ahead of
+    it where leases are many. Less the age of a cached page, it may also be behind.
+    """
     seen = (*(post.seen_at for post in page.posts), *(comment.seen_at for comment in page.comments))
-    return max([visit.at_ms for visit in page.visits] or [ceil(at * 1000) for at in seen], default=0)
+    return max((*(visit.at_ms for visit in page.visits), *(ceil(at * 1000) for at in seen)), default=0)
 
 
 def _without_visits(page: Items, until_ms: int) -> Items:
-    if page.visits and page.visits[0].at_ms < until_ms:
+    if page.visits and _seen_ms(page) < until_ms:
         return page._replace(visits=())
     return page
 
