@@ -97,7 +97,8 @@ class Discovery:
         if not found or found[0].score < LIKELY:
             # Probes cost requests, so they are for weak evidence only.
             found = [*self._probed(), *found]
-        for one in found[:MOST_CANDIDATES]:
+        # Of a program's versions the likeliest is named.
+        for one in {one.title.split()[0]: one for one in reversed(found[:MOST_CANDIDATES])}.values():
             self._remarks.append(f"{one}" + ("" if one.name in engine_names() else "; there is no preset for it yet"))
         return [one for one in found[:MOST_CANDIDATES] if one.name in engine_names()]
 
