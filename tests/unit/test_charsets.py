@@ -199,3 +199,11 @@ def test_a_page_in_utf16_is_not_taken_for_one_that_broke_off(tmp_path: Path, cha
 
     assert parsed.broke_off == ""
     assert [one.body for one in parsed.items.comments] == [f"größer {n}" for n in range(1, 5)]
+
+
+@pytest.mark.parametrize("named", ["iso-8859-1", "us-ascii", "windows-1252"])
+def test_one_word_in_utf8_is_enough_on_a_page_that_names_a_western_charset(named: str) -> None:
+    body = "<html><p>The café is closed</p></html>".encode()
+
+    assert "café" in decoded(page(body, f"text/html; charset={named}")).text
+    assert "café" in decoded(page("<html><p>The café is closed</p></html>".encode("cp1252"))).text

@@ -687,3 +687,33 @@ def test_days_on_which_clocks_change_or_that_do_not_exist(text: str, moment: int
 )  # fmt: skip
 def test_words_that_name_another_moment_a_minute_later_are_known(text: str, fixed: bool) -> None:
     assert is_fixed(text) is fixed
+
+
+LATER = datetime(2026, 11, 29, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("18 Kas 2026 ÖS 5:52", 17),
+        ("18 Kas 2026 ÖÖ 5:52", 5),
+        ("06.09.2026 PTG 2:35", 14),
+        ("23.10.2026 l'après-midi à 1:42", 13),
+        ("23.10.2026 pomeriggio ore 3:50", 15),
+        ("23.10.2026 sáng 12:32", 0),
+        ("28.11.2026 vorm. 12:58", 0),
+        ("23.10.2026 8:38 in the afternoon", 20),
+        ("23.10.2026 (Pzr)7:04", 7),
+        ("23/10/2026 a las 5:25", 5),
+        ("23.10.2026 blah 13:39", 13),
+    ],
+)
+def test_a_half_of_the_day_may_stand_before_the_time(text: str, hour: int) -> None:
+    moment = read_date(text, LATER, ZoneInfo("UTC"), order=DateOrder.DMY, languages=("tr",))
+
+    assert moment is not None
+    assert datetime.fromtimestamp(moment, UTC).hour == hour
+
+
+def test_an_unknown_word_right_before_an_hour_up_to_12_leaves_the_time_open() -> None:
+    assert read_date("23.10.2026 blah 11:39", LATER, ZoneInfo("UTC")) is None

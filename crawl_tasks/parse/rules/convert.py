@@ -68,6 +68,11 @@ class Want:
     keeps_blank: bool = False
 
 
+_DAY_ALONE = re.compile(r"\d{4}-\d\d-\d\d").fullmatch
+# Behind a figure, a mark or a word that is no half of the day.
+_CLOCK = re.compile(r"(?:^|[\d,|)-]|\b(?:at|um|à|в|om|kl|o|às|alle|las))[\s.]*\b(\d{1,2}:\d\d\b.*)").search
+
+
 def take_of(rule: Rule, want: Want) -> Take:
     """Return a function that takes the raw text of an element, without the dropped parts."""
     take = _take_rest(rule, want)
@@ -187,8 +192,12 @@ def _take_whole(rule: Rule, want: Want) -> Take:
 
 
 def _moment_of(node: LexborNode) -> str | None:
-    """Return the machine-readable attribute of a time element, else its text."""
-    return node.attrs.get("datetime") or texts.one_line(node.text()) or None
+    """Return the machine-readable attribute of a time element, with the time of the text where it has the day alone."""
+    moment = node.attrs.get("datetime")
+    if moment is None or not _DAY_ALONE(moment):
+        return moment or texts.one_line(node.text()) or None
+    clock = _CLOCK(texts.one_line(node.text()))
+    return f"{moment} {clock[1]}" if clock else moment
 
 
 def shape_of(rule: Rule, want: Want) -> Convert:

@@ -35,7 +35,9 @@ _WESTERN = frozenset(("cp1252", "iso8859-15"))
 _IN_A_ROW = re.compile(rb"[\x80-\xff](?:[A-Za-z]?[\x80-\xff]){3,}")
 _ASCII = bytes(range(0x80))
 _SURE = 3
-"""Characters of several bytes that no text of another charset than UTF-8 has by chance, all of its bytes being such."""
+"""Characters of several bytes that no text of another charset than UTF-8 has by chance, all of its bytes being such.
+
+Of Western Europe's one is enough: `Ã©` is no part of a word there."""
 LOST = "have characters that could not be read (U+FFFD)"
 """The words of the note on such texts."""
 _FEW = 2
@@ -183,7 +185,8 @@ def _unmarked_utf16(body: bytes) -> str | None:
 def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: CharsetDetector) -> PageText:
     """Return the text by the first claim that the bytes do not refute, else by the guess."""
     # Valid UTF-8 is an accident in no other charset, but a word of the site file is the operator's.
-    if not has_word and (text := _as_utf8(body, is_claimed="utf-8" in claims)) is not None:
+    sure = 1 if _WESTERN.issuperset(claims) else _SURE
+    if not has_word and (text := _as_utf8(body, sure, is_claimed="utf-8" in claims)) is not None:
         return PageText(text, "utf-8", is_utf8=True)
     wide = body.translate(None, _ASCII)
     for place, charset in enumerate(claims):
@@ -203,7 +206,7 @@ def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: Charse
     return min(_replaced(body, claims[0]), result._replace(note=note), key=lambda one: one.lost)
 
 
-def _as_utf8(body: bytes, *, is_claimed: bool) -> str | None:
+def _as_utf8(body: bytes, sure: int, *, is_claimed: bool) -> str | None:
     """Return the text of bytes that are UTF-8 beyond chance, whatever the claims say."""
     try:
         text = body.decode()
@@ -211,7 +214,7 @@ def _as_utf8(body: bytes, *, is_claimed: bool) -> str | None:
         return None
     # Each character beyond ASCII has two bytes at least.
     is_beyond_chance = (
-        is_claimed or (text.isascii() and _ESCAPE not in text) or sum(one > "\x7f" for one in text) >= _SURE
+        is_claimed or (text.isascii() and _ESCAPE not in text) or sum(one > "\x7f" for one in text) >= sure
     )
     return text if is_beyond_chance else None
 

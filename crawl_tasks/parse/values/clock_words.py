@@ -11,7 +11,7 @@ from crawl_tasks.parse.values.weekdays import weekdays_of
 
 # The words for the hours before noon, then for those after, by language.
 _HALVES: Final = """
-en | am a | pm p
+en | am a in_the_morning | pm p in_the_afternoon in_the_evening at_night
 el | πμ | μμ
 sv da | fm förmiddag formiddag | em eftermiddag
 vi | sa sáng | ch chiều tối
@@ -39,8 +39,8 @@ de | vorm vormittag vormittags morgens | nachm nachmittag nachmittags abends
 nl af | vm 's_ochtends 's_morgens voormiddag | nm 's_middags 's_avonds namiddag
 es ca | de_la_mañana de_la_madrugada del_matí | de_la_tarde de_la_noche de_la_tarda
 pt | da_manhã da_madrugada | da_tarde da_noite
-it | di_mattina del_mattino | di_sera del_pomeriggio di_pomeriggio
-fr | du_matin | du_soir de_l'après-midi de_l’après-midi
+it | di_mattina del_mattino mattina | di_sera del_pomeriggio di_pomeriggio pomeriggio
+fr | du_matin | du_soir de_l'après-midi de_l’après-midi après-midi
 pl | przedp rano przed_południem | popoł po_południu wieczorem
 ms id | pg pagi | ptg petang sore malam
 th | ก่อนเที่ยง | หลังเที่ยง
@@ -122,9 +122,44 @@ no id re last edited edit reply replies post posts comment comments thread topic
 link more new mod admin op read likes like пользователь написал сказал sagt schrieb wrote says said
 """
 _FILLERS: Final = frozenset(_FILLER_WORDS.split())
+# Words that stand between a date and its time, such as `at`.
+_LEADING_WORDS: Final = """
+at @ a à á às ás as o os à's um om kl klo kello ob u v в о об at: hora horas hrs ore ora orele alle las los les la le
+saat saatte lúc vào jam pukul jam: time zeit uhrzeit tijd tid tiid godz godzina godzinie czas čas v: óra órakor kor kell
+στις ώρα ωρα у год года г р року час години ura uri uur þann klukkan alas às: a: în la: de het el τις στο
+الساعة في عند ساعت در בשעה ב เวลา น को
+"""
+_LEADS: Final = frozenset(_LEADING_WORDS.split()) | _FILLERS
+_MARKS: Final = ".,:;()[]@·•–—-|/«»\"'"
 _LONGEST_ZONE: Final = 5
 _EAST: Final = "\u2e80"
 _NOON: Final = 12
+
+
+def half_between(between: str, hour: int) -> str | None:
+    """Return the word for a half of the day in the text between a date and its time, None without one.
+
+    Raises:
+        ValueError: an unknown word stands right before an hour up to 12, which may be such a word.
+    """
+    shown = between.split()
+    words = [word.strip(_MARKS) for word in shown]
+    for place in range(len(words) - 1, -1, -1):
+        word = words[place]
+        if any(map(str.isdigit, word)) or word[-1:] >= _EAST:
+            return None
+        for half in (" ".join(words[max(0, place - 1) : place + 1]), word, re.sub(r"^[dl]['’]", "", word)):
+            if half in _IS_LATE and not weekdays_of(word):
+                return half
+        bare = word.replace(".", "")
+        if bare in _IS_LATE and not weekdays_of(word):
+            return bare
+        if word and word not in _LEADS and word not in _ZONES and not weekdays_of(word):
+            # A weekday stands in brackets: `06/14/26(Pzr)07:04`.
+            if hour <= _NOON and len(word) > 1 and shown[place][0] != "(":
+                raise ValueError(f"unknown word before a time: {word!r}")
+            return None
+    return None
 
 
 def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour: int, is_known: bool) -> tzinfo | None:

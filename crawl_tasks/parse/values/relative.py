@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, is_afternoon, zone_behind
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, half_between, is_afternoon, zone_behind
 from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago, seconds_before
 from crawl_tasks.parse.values.weekdays import weekday_alone
 
@@ -39,6 +39,7 @@ _TIME = re.compile(
 )
 _HALF_BEFORE = re.compile(rf"(?:{HALF_BEFORE})\s*$")
 _LONGEST_HALF = 24
+_NOON = 12
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
 _HOUR = re.compile(r"\b(?:(?P<hour>\d{1,2})\s*(?P<period>[ap])\.?m\b|(?P<noon>noon)\b)")
 
@@ -101,6 +102,9 @@ def clock_in(text: str, shown: str, day: datetime, zone: ZoneInfo) -> datetime:
         return day + timedelta(hours=_whole_hour(text))
     hour, minute, second = int(found["hour"]), int(found["minute"] or 0), int(found["second"] or 0)
     half = found["behind"] or _half_before(text, found.start())
+    between = text[: found.start()]
+    if half is None and hour <= _NOON and between and "|" not in between:
+        half = half_between(between, hour)
     if hour > _NIGHT or minute > 59 or second > 59 or (hour == _NIGHT and minute + second):
         raise ValueError(f"no time of day: {text[:40]!r}")
     moment = day + timedelta(hours=_of_day(hour, half), minutes=minute, seconds=second)
