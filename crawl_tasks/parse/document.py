@@ -85,6 +85,8 @@ class Document:
         source = self.source
         # The parser wants UTF-8: bytes that are it already need no second encoding.
         raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
+        # Browsers leave NUL out of texts. Our parser makes a character of it that stands for a lost one.
+        raw = raw.replace(b"\0", b"") if b"\0" in raw else raw
         check_markup(raw, self.page.url)
         return raw
 

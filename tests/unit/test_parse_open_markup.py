@@ -78,3 +78,11 @@ def test_a_list_whose_row_leaves_a_comment_open_is_told() -> None:
     parsed = site_parser(stages=(LIST, POST, COMMENT)).parse(request, answer(request, f"<html>{rows}"), 0)
 
     assert [note for note in parsed.notes if "an open <!-- hides all behind it: 2 more records" in note]
+
+
+def test_nul_is_no_part_of_a_text() -> None:
+    request = ask(Stage.POST)
+
+    parsed = site_parser(post="  next: .next").parse(request, answer(request, thread("the \0manual")), 0)
+
+    assert [one.body for one in parsed.items.comments][1] == "the manual"
