@@ -45,7 +45,7 @@ from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.by_hand import NOTHING
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 
-HISTORIES = int(os.environ.get("HISTORIES", "120"))
+HISTORIES = int(os.environ.get("HISTORIES", "80"))
 STEPS = 12
 PAGE_ROWS, LIST_ROWS = 2, 3
 MOST_GONE = 2
