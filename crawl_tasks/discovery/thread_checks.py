@@ -15,6 +15,7 @@ from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, n
 from crawl_tasks.discovery.slot_texts import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
+from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.field_rules import As, kind_of
 from crawl_tasks.sites.schema import Site
@@ -112,6 +113,13 @@ def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[Dr
     for thread in threads:
         yield from _of_thread_comments(thread)
     yield post_again_check([(one.post, one.comments[0]) for one in threads if one.comments], ZoneInfo(site.timezone))
+    # Of a thread of several pages the newest replies may come first.
+    of_one_page = [one for one in threads if one.trial.parsed and not one.trial.parsed.children]
+    waits = [wait_s for one in of_one_page if (wait_s := waited_s(one.post, one.comments)) is not None]
+    if len(waits) >= FEW:
+        yield mostly("first replies come within a year of their posts", [wait_s <= LATE_S for wait_s in waits])
+    early = [is_early for one in threads for is_early in early_edits((one.post, *one.comments))]
+    yield mostly("edits come after the writing", [not is_early for is_early in early])
     first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
     posts = {one.row.post_id: [one.post] for one in threads}
     for one in paged:

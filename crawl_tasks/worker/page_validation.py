@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
+from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination import LEADS_BACK
@@ -142,6 +143,10 @@ def _findings(
         limit = page.at_s + _AHEAD_S
         ahead = sum(at > limit for at in said) if max(said) > limit else 0
         yield "times", f"{ahead} of {len(said)} times in the future on {where}" if 2 * ahead > len(said) else ""
+    edits = early_edits([*items.posts, *items.comments])
+    if edits:
+        many = sum(edits)
+        yield "edits", f"{many} of {len(edits)} edits before the writing on {where}" if 2 * many > len(edits) else ""
     early_s = ahead_s([*times, *(post.last_reply_at for post in items.posts)], page.at_s)
     if early_s is not None:
         text = f"a time {early_s / 60:.0f} min ahead on {where}: {zone_hint(early_s)}"
@@ -150,6 +155,12 @@ def _findings(
         # Where a walk ends. Its pages before say nothing of that.
         back = next((note for note in parsed.notes if LEADS_BACK in note), "")
         yield f"pager of {request.stage.value} walks", back
+    if request.stage is Stage.POST and not any(child.stage is Stage.COMMENT for child in parsed.children):
+        # Of a longer thread the newest replies may come first.
+        for post in items.posts:
+            if (wait_s := waited_s(post, items.comments)) is not None:
+                text = f"a post more than a year older than all its replies on {where}"
+                yield "first replies", text if wait_s > LATE_S else ""
     if request.stage is Stage.POST:
         yield from _lost_replies(memory.site, request, parsed)
     if has_links:

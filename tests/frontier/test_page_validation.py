@@ -310,3 +310,35 @@ def test_threads_whose_next_page_leads_back_are_told_and_the_walk_ends(crawl: Sm
     assert len(crawl.forum.asked) <= 1 + 3 * len(THREADS)
     told = said(crawl.frontier)
     assert f"page 3 shows what page 1 showed: {LEADS_BACK}; {crawl.forum.url}/post/" in told
+
+
+def dated(crawl: SmallCrawl, replied: str, edited: str = "") -> str:
+    """Scan threads of 2011 whose replies have a time, and perhaps an edit's. Return what is said then."""
+    times = {
+        "title: h1, body": "title: h1, created_at: .began, body",
+        "say}": "say, created_at: .at, edited_at: .edit}",
+    }
+    rules = RULES
+    for old, new in times.items():
+        assert old in rules
+        rules = rules.replace(old, new)
+    crawl.publish(rules=rules)
+    fill(crawl, REPLIES)
+    shown = f"<i class=at>{replied}</i><i class=edit>{edited}</i><b class=who>"
+    for post in THREADS:
+        page = str(crawl.forum.pages[f"/post/{post}"]).replace("<b class=who>", shown)
+        crawl.forum.pages[f"/post/{post}"] = page.replace("<h1>", "<i class=began>2011-04-11</i><h1>")
+    crawl.scan()
+    return said(crawl.frontier)
+
+
+@pytest.mark.parametrize(("replied", "is_told"), [("2020-04-11", True), ("2011-09-11", False)])
+def test_posts_that_are_years_older_than_all_their_replies_are_told(
+    crawl: SmallCrawl, replied: str, is_told: bool
+) -> None:
+    assert ("a post more than a year older than all its replies on http" in dated(crawl, replied)) is is_told
+
+
+@pytest.mark.parametrize(("edited", "is_told"), [("2010-04-11", True), ("2012-01-01", False), ("", False)])
+def test_edits_before_the_writing_are_told(crawl: SmallCrawl, edited: str, is_told: bool) -> None:
+    assert (f"{REPLIES} of {REPLIES} edits before the writing on http" in dated(crawl, "2011-09-11", edited)) is is_told

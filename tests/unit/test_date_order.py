@@ -159,3 +159,14 @@ def test_a_required_date_waits_for_the_dates_of_its_page() -> None:
     rule = REPLY.replace("created_at: .when", "created_at: {css: .when, required: true}")
 
     assert days(read(parser(comments=rule), "05-04-2012", "29-04-2012")) == ["2012-04-05", "2012-04-29"]
+
+
+def test_a_format_with_the_day_right_behind_the_year_is_weighed_by_the_dates_of_its_page() -> None:
+    site = parser(comments=REPLY.replace("created_at: .when", "created_at: {css: .when, format: '%Y-%d-%m %H:%M'}"))
+
+    right = read(site, "2012-05-04 10:05", "2012-28-04 10:05")
+    wrong = read(site, "2012-10-12 10:05", "2012-11-29 10:05")
+
+    assert (days(right), right.notes) == (["2012-04-05", "2012-04-28"], ())
+    assert days(wrong) == ["2012-10-12", "2012-11-29"]
+    assert [note for note in wrong.notes if "contradicts the order in format (ydm): all are read ymd" in note]

@@ -18,7 +18,7 @@ from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.counts import read_count, read_int
 from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.parse.values.numeric_dates import (
-    day_before_month,
+    day_behind_year,
     figures_in,
     in_order,
     is_open,
@@ -287,10 +287,13 @@ def _date_reader(rule: Rule, clock: PageClock) -> Convert:
         at_s = document.page.at_s
         is_year_first = raw[:4].isdigit()
         figures = None if is_year_first or len(raw) > _LONGEST_DATE else figures_in(raw)
+        if is_year_first and stated is behind_year:
+            # So rare an order is weighed as the others are.
+            figures = day_behind_year(raw)
         if figures is None:
             text = month_before_day(raw) if is_year_first and document.order is behind_year else raw
             at = read_date(text, at_s, zone, formats=formats, languages=languages)
-            if at is None and is_year_first and (figures := day_before_month(raw)) is not None:
+            if at is None and is_year_first and (figures := day_behind_year(raw)) is not None:
                 document.days.append((raw, figures, stated))
             return at
         document.days.append((raw, figures, stated))

@@ -87,8 +87,8 @@ def figures_in(text: str) -> NumericDate | None:
     return NumericDate(numbers, found[2].strip(), len(found[4]) == 2, weekdays, found.start(), found.end())
 
 
-def day_before_month(text: str) -> NumericDate | None:
-    """Return a date with the year first that is none as usual, `2024-25-12`: some programs offer that order too."""
+def day_behind_year(text: str) -> NumericDate | None:
+    """Return the date with the year first that begins a text, None without one: some programs offer `2024-25-12`."""
     found = _YEAR_FIRST_DATE(text)
     return (
         NumericDate((int(found[1]), int(found[3]), int(found[4])), found[2], False, frozenset(), 0, 0)
