@@ -95,21 +95,9 @@ class ListReader:
         # A full pass judges by the moment of its first page: a post seen since then was seen by this pass.
         if request.reach.whole and request.page == 1:
             request = request._replace(reach=request.reach._replace(read_from=document.page.seen_at))
-        table = self._table.read(where, document)
         pages = self._pager.read(where, document, request.page)
         pages = self._context.completed(pages, request, document, Stage.LIST, request.page)
-        # An empty board and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them
-        # apart.
-        is_empty = self._empty is not None and len(table.records) < 2 and self._empty(where, document)
-        if not table.records and not pages.is_shown and not is_empty:
-            raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
-        if is_empty and _is_notice(table):
-            table = Table([], [], {name: [] for name in table.columns})
-        if is_empty and not table.records and self._spec.empty is not None:
-            linked = linked_threads(self._spec.empty, self._context.addresses, document)
-            if linked > 1:
-                # One may be the notice that it was moved.
-                raise self._fail(request, f"no rows, and {linked} threads are linked where `empty` is; mend record")
+        table = self._rows(request, where, document, has_pager=pages.is_shown)
         kept, notes = places(table, "post_id", lambda what: self._fail(request, what))
         check_required(self._required, table, kept, lambda what: self._fail(request, what))
         revisions, unsigned = self._revisions(table, kept)
@@ -152,6 +140,27 @@ class ListReader:
         is_single = request.page == 1 and not further and not request.reach.whole and bool(forums)
         extent: Literal["", "single"] = "single" if is_single else ""
         return Parsed(items, ordered, 0, notes, is_cut=is_cut, oldest_at=oldest_reply(posts), extent=extent)
+
+    def _rows(self, request: Request, where: Where, document: Document, *, has_pager: bool) -> Table:
+        """Return the rows of a page, none where the page says that it is empty.
+
+        Raises:
+            ParseError: a page without rows does not say so, or links threads.
+        """
+        table = self._table.read(where, document)
+        # An empty board and a rule that no longer matches look alike. Only a pager or the `empty` rule tells them
+        # apart.
+        is_empty = self._empty is not None and len(table.records) < 2 and self._empty(where, document)
+        if not table.records and not has_pager and not is_empty:
+            raise self._fail(request, "no rows, no pager and not marked as empty; mend record, or add an `empty` rule")
+        if is_empty and _is_notice(table):
+            table = Table([], [], {name: [] for name in table.columns})
+        if is_empty and not table.records and self._spec.empty is not None:
+            linked = linked_threads(self._spec.empty, self._context.addresses, document)
+            if linked > 1:
+                # One may be the notice that it was moved.
+                raise self._fail(request, f"no rows, and {linked} threads are linked where `empty` is; mend record")
+        return table
 
     def _with_echoes(
         self, request: Request, document: Document, rows: list[Where], posts: tuple[Post, ...], children: list[Request]
