@@ -24,6 +24,9 @@ _WALLS = (
     ("AWS WAF", rb"AwsWafIntegration|token\.awswaf\.com"),
     ("Sucuri", rb"sucuri_cloudproxy_js|Sucuri WebSite Firewall"),
     ("Anubis", rb"/\.within\.website/x/cmd/anubis"),
+    ("go-away", rb"/\.well-known/\.git\.gammaspectra\.live/"),
+    ("Imunify360", rb"(?i:imunify360)|<title>One moment, please\.\.\.</title>"),
+    ("testcookie", rb"document\.cookie=\"__test="),
     ("Aliyun WAF", rb"acw_sc__v[23]"),
 )
 _WIDGETS = (
