@@ -273,6 +273,14 @@ def test_a_wordpress_article_is_read_and_its_comments_are_asked_for() -> None:
     assert following(parsed) == [(Stage.COMMENT, 1)]
 
 
+@pytest.mark.parametrize(("is_protected", "state"), [(True, "masked"), (False, "normal")])
+def test_an_article_behind_a_password_is_masked(is_protected: bool, state: str) -> None:
+    shown = {"id": 12, "title": {"rendered": "Lamps"}, "content": {"rendered": "", "protected": is_protected}}
+    parsed = read(WORDPRESS, Stage.POST, "12", shown)
+
+    assert [one.state for one in parsed.items.posts] == [state]
+
+
 def test_files_of_wordpress_are_named_once_and_no_larger_pictures() -> None:
     body = (
         '<p>see<img class="wp-smiley" src="/s.png"></p><a href="/wp-content/uploads/p-large.png"><img src="/p.png"></a>'
