@@ -27,7 +27,7 @@ WALLS = [
     ("<p>请完成安全验证后继续访问", "安全验证"),
     ("<script src=/.well-known/.git.gammaspectra.live/git/go-away/cmd/go-away/assets/load.mjs>", "go-away"),
     ("<title>One moment, please...</title>", "Imunify360"),
-    ("<script>document.cookie=\"__test=1; path=/\"</script>", "testcookie"),
+    ('<script>document.cookie="__test=1; path=/"</script>', "testcookie"),
     ("<p>Verify you are human", "Verify you are human"),
 ]
 
