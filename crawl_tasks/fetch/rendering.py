@@ -6,9 +6,7 @@ So address guard, allowed hosts, robots.txt, throttle, cookies, login and limits
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +25,7 @@ from crawl_tasks.errors import (
 from crawl_tasks.fetch.browser import Browser
 from crawl_tasks.fetch.browser_page import MOST_REQUESTS, BrowserPage, PageAnswer, PageRequest
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
+from crawl_tasks.fetch.script_requests import KeptScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
 from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.urls import normalize, origin_of
@@ -39,9 +38,6 @@ SendAs = Callable[[HttpRequest, FetchPolicy, Clock], tuple[Fetched, PageError | 
 MOST_POSTED: Final = 256 << 10
 ANSWER_S: Final = 10.0
 """Seconds for one answer. A server that holds a request until there is news (long polling) must not hold the page."""
-KEPT_S: Final = 600.0
-KEPT_BYTES: Final = 32 << 20
-"""Age and size of the scripts and style sheets that are kept, so that not every page of a forum asks for them anew."""
 PICTURE_S: Final = 5.0
 MOST_PICTURE_BYTES: Final = 128 << 10
 _KEPT_KINDS = frozenset({"script", "stylesheet"})
@@ -50,8 +46,6 @@ _PARTS = frozenset({"script", "xhr", "fetch"})
 _MOST_GAPS = 5
 _SERVER_FAILED = 500
 _DENIALS = (401, 403, 404)
-_HELD_ON_PAGES = 3
-"""The pages on which a request took too long until it counts as one that is held until there is news."""
 
 # Cookies and the like are the matter of our own client, and the client has undone the content encoding.
 _NOT_SENT = frozenset({"host", "connection", "content-length", "cookie", "user-agent", "accept-encoding"})
@@ -63,52 +57,13 @@ class _Found(Exception):
     """The answer that the site file wants as the document has come."""
 
 
-class KeptScripts:
-    """Scripts and style sheets, the last used ones up to a size and an age. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[str, str], tuple[float, PageAnswer]] = OrderedDict()
-        self._bytes = 0
-        self._slow = Counter[tuple[str, str]]()
-
-    def get(self, site: str, url: str) -> PageAnswer | None:
-        """Return the answer that is kept for an address of a site, or None."""
-        with self._lock:
-            at, answer = self._answers.get((site, url), (0.0, None))
-            if answer is None or at < time.monotonic() - KEPT_S:
-                return None
-            self._answers.move_to_end((site, url))
-            return answer
-
-    def note_slow(self, site: str, url: str) -> None:
-        """Note a request that took too long."""
-        with self._lock:
-            self._slow[site, url.partition("?")[0]] += 1
-
-    def is_held(self, site: str, url: str) -> bool:
-        """Return whether a server holds this request until there is news: it took too long on several pages."""
-        return self._slow[site, url.partition("?")[0]] >= _HELD_ON_PAGES
-
-    def keep(self, site: str, url: str, answer: PageAnswer) -> None:
-        """Keep an answer, unless the server forbids that."""
-        if answer.status != 200 or "no-store" in answer.headers.get("cache-control", ""):
-            return
-        with self._lock:
-            _, before = self._answers.pop((site, url), (0.0, None))
-            self._answers[site, url] = time.monotonic(), answer
-            self._bytes += len(answer.body) - (len(before.body) if before else 0)
-            while self._bytes > KEPT_BYTES:
-                _, (_, oldest) = self._answers.popitem(last=False)
-                self._bytes -= len(oldest.body)
-
-
 class Rendering:
     """Draws documents in the browser of the process. Thread-safe."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._kept = KeptScripts()
+        self._slow = SlowRequests()
 
     def draw(
         self, page: Fetched, site: str, render: RenderPolicy, policy: FetchPolicy, clock: Clock, send: SendAs
@@ -129,7 +84,7 @@ class Rendering:
         """
         if "html" not in page.headers.get("content-type", "html"):
             return page
-        requests = _PageRequests(page, site, render, policy, clock, send, self._kept)
+        requests = _PageRequests(page, site, render, policy, clock, send, self._kept, self._slow)
         try:
             drawn = BrowserPage(page.url, policy.user_agent, render, clock, policy.max_body_bytes)
             body = self._browser.draw(drawn, requests.answer)
@@ -175,9 +130,10 @@ class _PageRequests:
         clock: Clock,
         send: SendAs,
         kept: KeptScripts,
+        slow: SlowRequests,
     ) -> None:
         self._page, self._site, self._render, self._policy = page, site, render, policy
-        self._clock, self._send, self._kept = clock, send, kept
+        self._clock, self._send, self._kept, self._slow = clock, send, kept, slow
         self._documents = 0
         self._gaps: dict[str, None] = {}
         self._was_denied = False
@@ -213,10 +169,9 @@ class _PageRequests:
             raise
         except FetchError as error:
             log.debug("request of a page refused", extra={"asked": ask.url[:200], "reason": str(error)[:200]})
-            if isinstance(error, DeadlineExceeded):
-                self._kept.note_slow(self._site, ask.url)
             # What we do not ask for is no part that lacks: the page is the same for each visitor of ours.
-            if error.fate is Fate.RETRY or isinstance(error, TooLarge):
+            is_part = error.fate is Fate.RETRY or isinstance(error, TooLarge)
+            if is_part and not (isinstance(error, DeadlineExceeded) and is_long_poll(ask.url)):
                 self._note_gap(ask, error.reason)
             return None
 
@@ -230,12 +185,11 @@ class _PageRequests:
         own = self._policy.headers_for(origin, origin_of(self._page.url))
         headers = {name: value for name, value in ask.headers.items() if _is_sent(name, own)} | own
         http = HttpRequest(url, headers, (ask.body or b"") if is_post else None)
-        if self._kept.is_held(self._site, ask.url):
+        if self._slow.is_held(self._site, url):
+            if not is_long_poll(url):
+                self._note_gap(ask, "took too long on the pages before")
             return None
-        clock = self._clock._replace(
-            ends_at=min(self._clock.ends_at, time.monotonic() + ANSWER_S - self._clock.turn.waited_s)
-        )
-        page, error = self._send(http, replace(self._policy, origin=origin), clock)
+        page, error = self._answered(http, origin)
         if isinstance(error, SlowDown):
             raise error
         self._wire_bytes += page.wire_bytes
@@ -252,6 +206,19 @@ class _PageRequests:
         answer = _shown(page)
         if ask.kind in _KEPT_KINDS and self._policy.login is None:
             self._kept.keep(self._site, ask.url, answer)
+        return answer
+
+    def _answered(self, http: HttpRequest, origin: str) -> tuple[Fetched, PageError | None]:
+        ends_at = time.monotonic() + ANSWER_S - self._clock.turn.waited_s
+        clock = self._clock._replace(ends_at=min(self._clock.ends_at, ends_at))
+        try:
+            answer = self._send(http, replace(self._policy, origin=origin), clock)
+        except DeadlineExceeded:
+            # At the end of its own time a page may have cut off a quick answer.
+            if ends_at < self._clock.ends_at:
+                self._slow.note_slow(self._site, http.url)
+            raise
+        self._slow.note_answer(self._site, http.url)
         return answer
 
     def _note_gap(self, ask: PageRequest, reason: str) -> None:

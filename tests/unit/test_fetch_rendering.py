@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser, browser_page, rendering
+from crawl_tasks.fetch import browser, browser_page, rendering, script_requests
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -631,20 +631,126 @@ def test_a_preload_is_answered_and_the_fetch_takes_it(draw: Draw, forum: Hostile
     assert told(drawn) == ["words"]
 
 
-def test_a_request_that_is_held_on_each_page_holds_the_fourth_page_no_more(
-    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+SLOW = "fetch('%s').then(() => tell('came'), () => tell('none'))"
+
+
+def hold(forum: HostileServer, target: str, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Hold the answers to what begins so until an event, beyond the time of a request."""
     monkeypatch.setattr(rendering, "ANSWER_S", 0.2)
     over = threading.Event()
-    forum.routes["/poll"] = lambda visit: over.wait(30)
-    asked = lambda: sum(visit.target.startswith("/poll") for visit in forum.visits)  # noqa: E731
 
-    for _ in range(5):
-        drawn = draw("fetch('/poll?' + Math.random()).catch(() => tell('none'))")
+    def held(visit: Visit) -> None:
+        if visit.target.startswith(target):
+            over.wait(30)
+        visit.reply(b"{}")
+
+    forum.routes[target.partition("?")[0]] = held
+    return over
+
+
+def asked_for(forum: HostileServer, path: str) -> int:
+    return sum(visit.target.startswith(path) for visit in forum.visits)
+
+
+def test_long_polling_holds_one_page_and_leaves_no_gap(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/poll", monkeypatch)
+
+    drawn = [draw(SLOW % "/poll?' + Math.random() + '") for _ in range(3)]
 
     over.set()
-    assert asked() == 3
-    assert (told(drawn), drawn.gaps) == (["none"], ())
+    assert [(told(page), page.gaps) for page in drawn] == [(["none"], ())] * 3
+    assert asked_for(forum, "/poll") == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "is_poll"),
+    [
+        ("https://a.example/message-bus/0a/poll", True),
+        ("https://a.example/api/longpoll?since=4", True),
+        ("https://a.example/api.php?mod=poll", True),
+        ("https://a.example/socket.io/?EIO=4&transport=polling", True),
+        ("https://poll.example/api/replies", False),
+        ("https://a.example/pollution/replies", False),
+        ("https://a.example/api/replies?tid=5", False),
+    ],
+)
+def test_an_address_is_long_polling_by_its_name(url: str, is_poll: bool) -> None:
+    assert script_requests.is_long_poll(url) is is_poll
+
+
+def test_an_address_that_is_always_slow_leaves_a_gap_on_each_page(
+    draw: Draw, fetcher: Fetcher, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1.0
+    fetcher._renderer()._slow = script_requests.SlowRequests(lambda: now)
+    over = hold(forum, "/slow", monkeypatch)
+    drawn = []
+    for number in range(10):
+        drawn.append(draw(SLOW % f"/slow?tid={number}"))
+        now += script_requests.HELD_S / 2
+
+    over.set()
+    assert all(page.gaps for page in drawn)
+    assert asked_for(forum, "/slow") == 6
+
+
+def test_a_request_that_is_not_sent_as_it_was_slow_leaves_a_gap(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/slow", monkeypatch)
+    for number in range(3):
+        draw(SLOW % f"/slow?tid={number}")
+    over.set()
+
+    assert draw(SLOW % "/slow?tid=3").gaps == (f"fetch {forum.base}/slow?tid=3: took too long on the pages before",)
+
+    monkeypatch.setattr(script_requests, "HELD_S", 0.0)
+    quick = draw(SLOW % "/slow?tid=4")
+    monkeypatch.undo()
+    again = draw(SLOW % "/slow?tid=5")
+    assert (told(quick), told(again), again.gaps) == (["came"], ["came"], ())
+
+
+def test_a_poll_does_not_condemn_the_other_requests_of_its_script(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/api.php?mod=poll", monkeypatch)
+    for _ in range(4):
+        draw(SLOW % "/api.php?mod=poll")
+
+    drawn = draw(SLOW % "/api.php?mod=replies&tid=1")
+
+    over.set()
+    assert (told(drawn), drawn.gaps) == (["came"], ())
+
+
+def test_the_memory_of_slow_addresses_is_bounded() -> None:
+    slow = script_requests.SlowRequests()
+    for _ in range(3):
+        slow.note_slow("forum", "https://forum.example/poll")
+    assert slow.is_held("forum", "https://forum.example/poll")
+
+    for number in range(script_requests.MOST_ADDRESSES):
+        slow.note_slow("forum", f"https://forum.example/{'x' * number}")
+
+    assert not slow.is_held("forum", "https://forum.example/poll")
+
+
+def test_a_request_that_the_end_of_its_page_cuts_off_is_none_that_is_slow(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/cut", monkeypatch)
+    monkeypatch.setattr(rendering, "ANSWER_S", 30.0)
+    for _ in range(3):
+        with suppress(DeadlineExceeded, BrowserFailed):
+            draw(SLOW % "/cut", deadline_s=1.5)
+    over.set()
+
+    drawn = draw(SLOW % "/cut")
+
+    assert (told(drawn), drawn.gaps) == (["came"], ())
 
 
 def test_a_document_that_is_no_html_is_not_drawn(draw: Draw, forum: HostileServer, fetcher: Fetcher) -> None:

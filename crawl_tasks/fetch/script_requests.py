@@ -1,0 +1,113 @@
+"""The memory of a process for the requests of scripts: answers that are kept, and addresses that take too long."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from crawl_tasks.fetch.browser_page import PageAnswer
+
+KEPT_S: Final = 600.0
+KEPT_BYTES: Final = 32 << 20
+"""Age and size of the scripts and style sheets that are kept, so that not every page of a forum asks for them anew."""
+HELD_S: Final = 600.0
+"""Seconds for which an address that took too long is not asked."""
+MOST_ADDRESSES: Final = 2_000
+
+_HELD_AFTER = 3
+"""Requests in a row that took too long until their address is not asked for a while."""
+_LONG_POLL = re.compile(
+    r"(?:^|[^a-z])(?:long[_-]?)?poll(?:ing)?(?:$|[^a-z])|message-bus|socket\.io|sockjs|signalr|comet", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"[^/?&=]*\d[^/?&=]*")
+
+
+class KeptScripts:
+    """Scripts and style sheets, the last used ones up to a size and an age. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[tuple[str, str], tuple[float, PageAnswer]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, site: str, url: str) -> PageAnswer | None:
+        """Return the answer that is kept for an address of a site, or None."""
+        with self._lock:
+            at, answer = self._answers.get((site, url), (0.0, None))
+            if answer is None or at < time.monotonic() - KEPT_S:
+                return None
+            self._answers.move_to_end((site, url))
+            return answer
+
+    def keep(self, site: str, url: str, answer: PageAnswer) -> None:
+        """Keep an answer, unless the server forbids that."""
+        if answer.status != 200 or "no-store" in answer.headers.get("cache-control", ""):
+            return
+        with self._lock:
+            _, before = self._answers.pop((site, url), (0.0, None))
+            self._answers[site, url] = time.monotonic(), answer
+            self._bytes += len(answer.body) - (len(before.body) if before else 0)
+            while self._bytes > KEPT_BYTES:
+                _, (_, oldest) = self._answers.popitem(last=False)
+                self._bytes -= len(oldest.body)
+
+
+@dataclass(slots=True)
+class _Address:
+    """The requests in a row that took too long, and the time of the last one."""
+
+    slow: int = 0
+    last_at: float = 0.0
+
+
+class SlowRequests:
+    """The addresses of scripts that took too long. Thread-safe.
+
+    Addresses that differ in ids and numbers count as one: `api.php?mod=replies&tid=1` is one with that of `tid=2`, and
+    another than `api.php?mod=poll`.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._addresses: OrderedDict[tuple[str, str, str], _Address] = OrderedDict()
+
+    def note_slow(self, site: str, url: str) -> None:
+        """Note a request that took too long."""
+        key = _key_of(site, url)
+        with self._lock:
+            address = self._addresses.setdefault(key, _Address())
+            address.slow, address.last_at = address.slow + 1, self._clock()
+            self._addresses.move_to_end(key)
+            if len(self._addresses) > MOST_ADDRESSES:
+                self._addresses.popitem(last=False)
+
+    def note_answer(self, site: str, url: str) -> None:
+        """Note a request that was answered in time."""
+        with self._lock:
+            self._addresses.pop(_key_of(site, url), None)
+
+    def is_held(self, site: str, url: str) -> bool:
+        """Return whether an address is not to be asked now: its last requests took too long."""
+        address = self._addresses.get(_key_of(site, url))
+        if address is None or self._clock() - address.last_at >= HELD_S:
+            return False
+        return address.slow >= _HELD_AFTER or is_long_poll(url)
+
+
+def is_long_poll(url: str) -> bool:
+    """Return whether an address is by its name one that a server answers only when there is news.
+
+    No clock tells it from an API that is slow on each page, without which the page is a part.
+    """
+    return _LONG_POLL.search(url.partition("//")[2].partition("/")[2]) is not None
+
+
+def _key_of(site: str, url: str) -> tuple[str, str, str]:
+    host, _, rest = url.partition("//")[2].partition("/")
+    return site, host, _NUMBERED.sub("#", rest)
