@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from crawl_tasks.discovery.dry_run import DryRun, try_boards
 from crawl_tasks.discovery.findings import Findings, preset_site_text
 from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs, suspects
-from crawl_tasks.discovery.front_page import language_of, title_of
+from crawl_tasks.discovery.front_page import title_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
 from crawl_tasks.discovery.preset_checks import misfit
@@ -24,6 +24,7 @@ from crawl_tasks.errors import ConfigError, PageError, RefusedAddress, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard, FrontPage, IndexReader
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.values.page_language import stated_language
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board_index_spec import IndexSpec
@@ -88,7 +89,7 @@ class Discovery:
     def by_proposal(self) -> Findings:
         """Propose rules for a forum whose program has no preset, from a list page and a thread page."""
         known = self._told(Findings(self.name, self.place, title=title_of(self.front), zone=self._zone(None)))
-        return propose(self._probe, self.front, known, language_of(self.front))
+        return propose(self._probe, self.front, known, stated_language(self.front.source))
 
     def _candidates(self, engine: str | None) -> list[EngineMatch]:
         if engine is not None:
@@ -214,7 +215,7 @@ class Discovery:
 
     def _zone(self, said: str | None, *, changes: bool = False) -> Zone | None:
         """Return the zone from the text that the preset found, else from the end of the page."""
-        language = language_of(self.front)
+        language = stated_language(self.front.source)
         if said:
             at_s = self.front.page.at_s
             zone = zone_said(said, language=language)
@@ -230,14 +231,14 @@ class Discovery:
         delay = self._probe.crawl_delay_s(self.place.url)
         zone = found.zone
         if zone is None and found.trial is not None and found.trial.page is not None:
-            zone = zone_by_ages([Document(found.trial.page)], language=language_of(self.front))
+            zone = zone_by_ages([Document(found.trial.page)], language=stated_language(self.front.source))
         sessions = sorted(self._probe.sessions)
         if found.suspect is not None and sessions:
             known = parse_site(preset_site_text(self.name, self.place, found.suspect.name), self.name).drop_params
             sessions = [*known, *new] if (new := [one for one in sessions if one not in known]) else []
         return replace(
             found, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions),
-            language=language_of(self.front).partition("-")[0].lower(),
+            language=stated_language(self.front.source).partition("-")[0].lower(),
         )  # fmt: skip
 
 

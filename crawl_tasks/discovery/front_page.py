@@ -14,7 +14,6 @@ _DOOR = re.compile(
 _DATE = re.compile(r"\b(?:19|20)\d\d[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}")
 _MANY = 10
 _MANY_LINKS = 30
-_LANGUAGE = re.compile(r"<html[^>]*?\blang=[\"']?([A-Za-z-]{2,12})", re.IGNORECASE)
 
 
 def title_of(front: Document) -> str:
@@ -32,12 +31,6 @@ def heading_of(document: Document) -> str:
     """Return the text of a page's first heading, empty without one."""
     node = document.root.css_first("h1, h2")
     return " ".join(node.text().split()) if node is not None else ""
-
-
-def language_of(front: Document) -> str:
-    """Return the language in the page's `lang` attribute, empty without one."""
-    found = _LANGUAGE.search(front.source[:5000])
-    return found[1] if found else ""
 
 
 def asks_for_login(front: Document) -> bool:

@@ -14,7 +14,6 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.checks import times_ahead
 from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.front_page import language_of
 from crawl_tasks.discovery.timezone import (
     Zone,
     is_far,
@@ -25,6 +24,7 @@ from crawl_tasks.discovery.timezone import (
 )
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import is_stable, read_date
+from crawl_tasks.parse.values.page_language import stated_language
 from crawl_tasks.sites.site_terms import DateOrder
 
 _LONGEST = 60
@@ -127,5 +127,5 @@ def zone_by_trials(trials: Sequence[DryRun]) -> Zone | None:
     """Return the zone of a page's language, where times that were read as UTC are ahead as they are there."""
     early_s = max(times_ahead(trials), default=0)
     pages = [one.page for one in trials if one.page is not None] if early_s else []
-    zones = (zone_by_times_ahead(early_s, page.at_s, language=language_of(Document(page))) for page in pages)
+    zones = (zone_by_times_ahead(early_s, page.at_s, language=stated_language(Document(page).source)) for page in pages)
     return next(filter(None, zones), None)

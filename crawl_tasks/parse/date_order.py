@@ -6,16 +6,14 @@ dates are left open, with a note. The memory is that of one process: `date_order
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.numeric_dates import NumericDate, is_open, likely_orders, order_by_language, sure_orders
+from crawl_tasks.parse.values.page_language import stated_language
 from crawl_tasks.sites.site_terms import DateOrder
 
-_LANGUAGE: Final = re.compile(r"<html\b[^>]*?\slang\s*=\s*[\"']?([A-Za-z_-]+)", re.IGNORECASE)
-_HEAD: Final = 4000
 _MOST: Final = 500
 OPEN: Final = "left open: day or month may stand first"
 OTHER_ORDER: Final = "contradicts the order"
@@ -94,9 +92,9 @@ class DateOrders:
                             (*notes, *self._mistaken(order)))  # fmt: skip
         # With years of two figures, the year may stand first in any language.
         marks = {one.mark for one in shown} if DateOrder.YMD not in likely else set()
-        self._guess = order_by_language(language_of(document), min(marks)) if marks else None
+        self._guess = order_by_language(stated_language(document.source), min(marks)) if marks else None
         if self._guess in likely:
-            return Decision(self._guess, f"the pages are in the language {language_of(document)}", notes)
+            return Decision(self._guess, f"the pages are in the language {stated_language(document.source)}", notes)
         return Decision(None, "", notes)
 
     def _mistaken(self, order: DateOrder) -> tuple[str, ...]:
@@ -115,12 +113,6 @@ class DateOrders:
             return ()
         many = f"{len(texts)} dates are" if len(texts) > 1 else "a date is"
         return (f"{many} {OPEN} in {texts[0][:40]!r}: set date_order ({_said(self._sure)}), or format",)
-
-
-def language_of(document: Document) -> str:
-    """Return the language that a page says it is in, empty without one."""
-    found = _LANGUAGE.search(document.source[:_HEAD])
-    return found[1] if found else ""
 
 
 def _said(orders: Sequence[DateOrder] | frozenset[DateOrder]) -> str:

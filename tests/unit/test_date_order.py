@@ -8,6 +8,7 @@ import pytest
 
 from crawl_tasks.model import Parsed, Stage
 from crawl_tasks.parse.site_parser import SiteParser
+from crawl_tasks.parse.values.page_language import stated_language
 from tests.unit.pages import POST, answer, ask, site_parser
 
 REPLY = """
@@ -97,6 +98,11 @@ def test_where_no_date_tells_the_order_the_language_of_the_page_does_or_it_is_le
     assert days(parsed) == [day]
     notes = [note for note in parsed.notes if "left open: day or month may stand first" in note]
     assert [date in note and "set date_order" in note for note in notes] == [True] * (day is None)
+
+
+@pytest.mark.parametrize("attribute", ["xml:lang='fr'", 'lang = "fr"', "lang=fr_FR", "class=a xml:lang='fr' lang='fr'"])
+def test_the_language_of_a_page_is_read_however_it_is_written(attribute: str) -> None:
+    assert stated_language(f"<!doctype html><html {attribute} dir=ltr><head>").lower() in ("fr", "fr-fr")
 
 
 def test_pages_before_tell_the_order_of_a_page_that_does_not() -> None:

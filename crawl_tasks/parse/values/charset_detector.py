@@ -13,6 +13,8 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 
+from crawl_tasks.parse.values.page_language import stated_language
+
 # What chardet may choose from: the charsets of the web (WHATWG), by Python's names. KOI8-U is KOI8-R with
 # the Ukrainian letters.
 _NAMES = (
@@ -29,9 +31,11 @@ _RARE = frozenset(("is", "fo", "br", "cy", "ga"))
 _RARE_WEIGHT = 0.9
 CONTRADICTED = "where pages before were read as"
 """The words of the note on a page whose charset is another one than that of the pages before."""
-_TAG = re.compile(rb"<(?:script|style)\b.*?</(?:script|style)\s*>|<[^>]*>|[\r\n]+", re.IGNORECASE | re.DOTALL)
+_SCRIPT = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
+_SCRIPT_END = re.compile(rb"</(?:script|style)\s*>", re.IGNORECASE)
+_TAG = re.compile(rb"<[^<>]*>|[\r\n]+")
 _WIDE = re.compile(rb"[\x80-\xff]")
-_LANGUAGE = re.compile(rb"<html\b[^>]*?\slang\s*=\s*[\"']?([a-z]{2})", re.IGNORECASE)
+_HEAD = 5_000
 _SAMPLE = 4_096
 _PARTS = 4
 _ENOUGH = 8_192
@@ -61,7 +65,8 @@ class CharsetDetector:
         """Return the charset of a page, and how it was found. A short page has that of earlier pages where it can."""
         lines = _lines(body)
         size = sum(map(len, lines))
-        found = _weigh(lines, _language(body), is_close=self._seen < _ENOUGH) if lines else {}
+        language = stated_language(body[:_HEAD].decode("latin-1"))[:2].lower() if lines else ""
+        found = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
         with self._lock:
             past, own = _PAST / max(self._votes.values(), default=1), size / max(found.values(), default=1)
             known = {**self._votes, **found}
@@ -75,20 +80,21 @@ class CharsetDetector:
         return best, (named if before in ("", best) else f"{named}, {CONTRADICTED} {before}")
 
 
+def outside(body: bytes, begin: re.Pattern[bytes], end: re.Pattern[bytes]) -> bytes:
+    """Return a page without its parts between two marks. A part that is not closed ends where the next one begins."""
+    first, *others = begin.split(body)
+    return b"\n".join([first, *(part[close.end() :] for part in others if (close := end.search(part)))])
+
+
 def _lines(body: bytes) -> list[bytes]:
     """Return the different lines of text with bytes beyond ASCII."""
     lines, size = dict[bytes, None](), 0
-    for line in _TAG.sub(b"\n", body).split(b"\n"):
+    for line in _TAG.sub(b"\n", outside(body, _SCRIPT, _SCRIPT_END)).split(b"\n"):
         text = line.strip()
         if size < _SAMPLE and _WIDE.search(text) and text not in lines:
             lines[text] = None
             size += len(text)
     return list(lines)
-
-
-def _language(body: bytes) -> str:
-    found = _LANGUAGE.search(body, 0, 4096)
-    return found[1].decode().lower() if found else ""
 
 
 def _fits(lines: Sequence[bytes], charset: str) -> bool:
