@@ -86,6 +86,7 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
         assert isinstance(found, str) or all(one.comment_id for one in found.items.comments)
 
 
+@pytest.mark.timeout(60)  # what takes a second here takes two minutes and more in quadratic time
 @pytest.mark.parametrize(
     "body",
     [
@@ -110,10 +111,17 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
         b"<p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
         b"<!--" + b"</b>" * 900 + b"--><p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
         b"<table class=threads>" + b"<tr class=thread data-post=1><td><a class=title href=/post/1>x</a>" * 20_000,
+        b"<meta " * 40_000 + b"\xff\xe9",
+        b"<meta charset=" + b" " * 200_000 + b">\xff\xe9",
+        b"<!--" * 60_000 + b"\xff\xe9",
+        b"<script " * 32_000 + b"\xff\xe9",
+        b"<script>" * 32_000 + b"\xff\xe9",
+        b"<" * 200_000 + b"\xff\xe9",
+        b"<html " * 40_000 + b"\xff\xe9",
     ],
     ids=["nested", "deep", "balanced", "matryoshka", "wide", "unclosed", "rows", "long id", "combining", "angles",
          "blanks", "layouts", "pictures", "ends", "pages", "attributes", "quoted", "roots", "reopened", "commented",
-         "many rows"],
+         "many rows", "metas", "no charset", "comments", "scripts", "open scripts", "angles before bytes", "html"],
 )  # fmt: skip
 def test_hostile_pages_end_well_and_soon(body: bytes) -> None:
     for request, page in samples():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from crawl_tasks.model import Fetched, Items
-from crawl_tasks.parse.values.charset_detector import CharsetDetector
+from crawl_tasks.parse.values.charset_detector import CharsetDetector, outside
 
 # The encodings of the web (WHATWG), by Python's names. A header must not choose the stranger ones that Python knows.
 _ENCODINGS = (
@@ -23,12 +23,13 @@ _ENCODINGS = (
 _OF_THE_WEB = frozenset(_ENCODINGS.split())
 # Labels of the web that Python does not know, without their `x-`.
 _LABELS = {"windows-874": "cp874", "dos-874": "cp874", "windows-949": "cp949", "windows-936": "gbk", "utf8mb4": "utf-8"}
-_LABEL = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_LABEL = re.compile(r"charset\s*=[\s\"']*([\w.:-]+)", re.IGNORECASE)
 _HEAD_END = re.compile(rb"</head|<body", re.IGNORECASE)
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(rb"<!--")
+_COMMENT_END = re.compile(rb"^-?>|--!?>")
 _LONGEST_BLANK = 1_024
 _LONGEST_HEAD = 262_144
-_META = re.compile(rb"<meta\b[^>]*charset[^>]*>|<\?xml\s[^>]*>", re.IGNORECASE)
+_META = re.compile(rb"<(?:meta\b(?=[^<>]*charset)|\?xml\s)[^<>]*>", re.IGNORECASE)
 # Servers and old templates name these for pages of any language, so that bytes of another one refute them.
 _WESTERN = frozenset(("cp1252", "iso8859-15"))
 # Big5 and Shift_JIS have letters of ASCII as second bytes.
@@ -90,16 +91,25 @@ def decoded(page: Fetched, declared: str | None = None, detector: CharsetDetecto
                 if detector is not None and not detector.has_utf8:
                     detector.has_utf8 = next(_claims(page, declared), "") == "utf-8"
                 return PageText(text, "utf-8", is_utf8=True)
-            if "\0" not in text[:_UTF16_SAMPLE] and _ESCAPE not in text:
-                return PageText(text, "utf-8", is_utf8=True)
-            if _ESCAPE in text:
-                return _replaced(body, "iso2022_jp")
+            if "\0" not in text[:_UTF16_SAMPLE]:
+                escaped = _escaped(page, declared) if _ESCAPE in text else None
+                return escaped or PageText(text, "utf-8", is_utf8=True)
     bom, mark = read_bom(body)
     if bom is not None:
         return _replaced(body[len(mark or b"") :], bom)
     if (wide := _unmarked_utf16(body)) is not None:
         return _replaced(body, wide)
     return _weighed(body, [first, *claims], has_word=declared is not None, detector=detector or CharsetDetector())
+
+
+def _escaped(page: Fetched, declared: str | None) -> PageText | None:
+    """Return the text of ISO-2022-JP, None for another one: where pages name a charset, posts may have its sign."""
+    claims = list(_claims(page, declared))
+    if claims and (declared is not None or "iso2022_jp" not in claims):
+        return None
+    result = _replaced(page.body, "iso2022_jp")
+    note = "" if claims else "no charset is named: read as iso2022_jp: set `encoding` in the site file"
+    return None if result.lost else result._replace(note=note)
 
 
 def charset_of(page: Fetched, declared: str | None = None) -> str:
@@ -144,8 +154,8 @@ def _meta(page: Fetched) -> str | None:
     if body[:_LONGEST_BLANK].lstrip()[:1] in (b"{", b"["):
         return None
     end = _HEAD_END.search(body, 0, _LONGEST_HEAD)
-    head = _COMMENT.sub(b"", body[: end.start() if end else _LONGEST_HEAD])
-    for tag in _META.findall(head):
+    head = body[: end.start() if end else _LONGEST_HEAD]
+    for tag in _META.findall(outside(head, _COMMENT, _COMMENT_END)):
         text = tag.decode("latin-1")
         label = _LABEL.search(text)
         charset = _known(html_body_declared_encoding(tag)) or _known(label[1] if label else None)
