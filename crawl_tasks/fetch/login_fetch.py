@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from crawl_tasks.errors import GuestPage, NoTurn, PageError
+from crawl_tasks.errors import Fate, GuestPage, NoTurn, PageError
 from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions, Sign
 from crawl_tasks.fetch.session_checks import SessionChecks
 from crawl_tasks.model import Fetched, Request
@@ -35,6 +35,10 @@ class LoginFetch:
         """Return the requests whose pages came between the last sign of membership and the end of a session, once."""
         return self._checks.take_doubtful(site)
 
+    def give_back(self, site: str, requests: tuple[Request, ...]) -> None:
+        """Take doubtful requests back that could not be entered again."""
+        self._checks.give_back(site, requests)
+
     def fetch(self, request: Request, login: LoginPolicy, visit: Visit, send: Callable[[Session], Send]) -> Fetched:
         """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one.
 
@@ -47,13 +51,17 @@ class LoginFetch:
             for _ in range(MOST_SESSIONS):
                 answer = visit(session)
                 sign = login.signs(answer[0], request.stage)
-                is_due = sign is Sign.NONE and self._checks.is_check_due(request, session.token)
-                if (sign is Sign.GUEST or is_due) and not self._sessions.is_member(login, send(session)):
-                    self._checks.note_end(request.site, session.token)
-                    session = self._sessions.renew(request.site, login, session, send)
+                if sign is Sign.NONE and (now := self._sessions.current(request.site, login, session)) is not session:
+                    session = now
                     continue
-                if is_due:
-                    self._checks.note_member(request.site)
+                is_due = sign is Sign.NONE and self._checks.is_check_due(request, session.token)
+                if sign is Sign.GUEST or is_due:
+                    before = self._checks.unchecked(request.site, session.token)
+                    if not self._sessions.is_member(login, send(session)):
+                        self._checks.note_end(request, session.token)
+                        session = self._sessions.renew(request.site, login, session, send)
+                        continue
+                    self._checks.note_member(request.site, session.token, before)
                 if sign is Sign.GUEST:
                     session = self._sessions.session(request.site, login, send)
                     answer = self._looked_at_again(request, login, partial(visit, session), answer)
@@ -71,14 +79,21 @@ class LoginFetch:
         Between the page and the check page another thread may have got a new cookie, or another server of the forum may
         have answered.
         """
-        for _ in range(LOOKS_AGAIN):
+        is_gone = answer[1] is not None and answer[1].fate is Fate.GONE
+        has_looked = is_gone and self._checks.take_looks(request)
+        for _ in range(0 if has_looked else LOOKS_AGAIN):
             again = visit()
             if login.signs(again[0], request.stage) is not Sign.GUEST:
-                self._checks.note_flap(request.site)
+                # A server that fails in between shows neither.
+                if again[1] is None:
+                    self._checks.note_flap(request.site)
                 return again
         if self._checks.is_flapping(request.site):
             shown = str(answer[1] or f"{answer[0].url} may be a guest's page")
             raise GuestPage(f"{shown}; this session shows members' and guests' pages in turn")
+        if is_gone and not has_looked:
+            # It comes once more before it is believed.
+            self._checks.note_looks(request)
         return answer
 
 

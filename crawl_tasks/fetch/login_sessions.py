@@ -156,6 +156,11 @@ class Sessions:
         known = self._open.get(site)
         return known[1] if known and known[0] == login.name else self._opened(site, login, "", send)
 
+    def current(self, site: str, login: LoginPolicy, session: Session) -> Session:
+        """Return the session that is open now in this process, the given one if that is all there is."""
+        name, now = self._open.get(site, ("", session))
+        return now if name == login.name else session
+
     def renew(self, site: str, login: LoginPolicy, ended: Session, send: Callable[[Session], Send]) -> Session:
         """Return a session in place of one that has ended. Raises what `session` raises."""
         known = self._open.get(site)

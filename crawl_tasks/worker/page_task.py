@@ -14,6 +14,7 @@ from crawl_tasks.errors import (
     BackendError,
     ConfigError,
     Crashed,
+    CrawlError,
     NoTurn,
     PageError,
     ParseError,
@@ -172,11 +173,15 @@ class PageTask:
 
     def _ask_again(self, lease: Lease, timer: AttemptTimer) -> None:
         """Enter the pages again that came between the last sign of membership and the end of a session."""
-        doubtful = self._fetcher.login_fetch.take_doubtful(lease.request.site)
-        if doubtful:
+        login_fetch, site = self._fetcher.login_fetch, lease.request.site
+        if doubtful := login_fetch.take_doubtful(site):
             log.warning("a session ended unseen, its last pages are read again", extra={"pages": len(doubtful)})
             again = [request._replace(is_again=True) for request in doubtful]
-            self.commits.write(lease, timer, lambda: self._frontier.admit(lease.request.site, again))
+            try:
+                self.commits.write(lease, timer, lambda: self._frontier.admit(site, again))
+            except CrawlError:
+                login_fetch.give_back(site, doubtful)
+                raise
 
     def _apply_crawl_delay(self, lease: Lease, site: CompiledSite) -> None:
         """Set the Crawl-delay of a site in Redis: once a process, after a change, and when Redis has less."""
