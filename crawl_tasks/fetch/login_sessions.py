@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
 from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
-from crawl_tasks.fetch.redaction import LEAST_PASSWORD, LEAST_SECRET, is_secret, without
+from crawl_tasks.fetch.redaction import LEAST_PASSWORD, LEAST_SECRET, is_secret, spellings, without
 from crawl_tasks.model import Fetched, HttpRequest, LoginTurn, Stage, TurnState
 from crawl_tasks.urls import origin_of
 
@@ -88,8 +88,9 @@ class Session:
         """Return the texts that must not be kept, logged or shown: passwords, tokens, and cookies that are secrets."""
         values = [cookie.value for cookie in self.cookies.of(self.origin) if is_secret(cookie)]
         values += [value.removeprefix("Bearer ") for value in self.headers.values()]
-        texts = [text for value in values for text in {value, unquote(value)} if len(text) >= LEAST_SECRET]
-        return (*(secret for secret in self.secrets if len(secret) >= LEAST_PASSWORD), *texts)
+        secrets = [secret for secret in self.secrets if len(secret) >= LEAST_PASSWORD]
+        secrets += [value for value in values if len(unquote(value)) >= LEAST_SECRET]
+        return tuple(text for secret in secrets for text in spellings(secret))
 
     def hide(self, text: str) -> str:
         """Return a text without the secrets of the session."""

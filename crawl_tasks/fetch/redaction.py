@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from crawl_tasks.fetch.cookie_jar import StoredCookie
 from crawl_tasks.model import Comment, Fetched, Items, Post
@@ -15,7 +18,8 @@ LEAST_SECRET: Final = 12
 LEAST_PASSWORD: Final = 8
 HIDDEN: Final = "***"
 
-_TEXTS = ("title", "author", "body", "body_html")
+_TEXTS = ("title", "author", "author_id", "body", "body_html")
+_CHARSETS = ("utf-8", "gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1251", "cp1252")
 _LEAST_RANDOM = 16
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
@@ -37,6 +41,26 @@ def is_secret(cookie: StoredCookie) -> bool:
     return len(longest) >= _LEAST_RANDOM and changes * 5 >= len(longest)
 
 
+@lru_cache(maxsize=64)
+def spellings(secret: str) -> tuple[str, ...]:
+    """Return a secret as it is, and as HTML, JSON and addresses write it, the longest first."""
+    marked = html.escape(secret, quote=False)
+    texts = {
+        secret,
+        unquote(secret),
+        marked,
+        html.escape(secret),
+        html.escape(secret).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+        marked.encode("ascii", "xmlcharrefreplace").decode(),
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        json.dumps(secret)[1:-1].replace("/", "\\/"),
+        quote(secret, safe=""),
+        quote_plus(secret),
+    }
+    return tuple(sorted((text for text in texts if len(text) >= LEAST_PASSWORD), key=len, reverse=True))
+
+
 def without(text: str, secrets: Iterable[str]) -> str:
     """Return a text with `***` in the place of each secret."""
     for secret in secrets:
@@ -50,9 +74,17 @@ def redacted(page: Fetched) -> Fetched:
         return page
     body = page.body
     for secret in page.secrets:
-        body = body.replace(secret.encode(), HIDDEN.encode())
+        for written in {secret.encode(charset) for charset in _charsets_of(secret)}:
+            body = body.replace(written, HIDDEN.encode())
     headers = {name: without(value, page.secrets) for name, value in page.headers.items() if name != "set-cookie"}
     return page._replace(url=without(page.url, page.secrets), headers=headers, body=body, secrets=())
+
+
+def _charsets_of(secret: str) -> tuple[str, ...]:
+    """Return the charsets in which a page may write a secret: any that can, as one that cannot writes another text."""
+    if secret.isascii():
+        return ("utf-8",)
+    return tuple(charset for charset in _CHARSETS if secret.encode(charset, "replace").decode(charset) == secret)
 
 
 def items_without(items: Items, page: Fetched) -> tuple[Items, int]:
@@ -60,16 +92,23 @@ def items_without(items: Items, page: Fetched) -> tuple[Items, int]:
 
     Addresses stay as they are: a walk follows them.
     """
-    if not any(secret.encode() in page.body for secret in page.secrets):
+    if not page.secrets:
         return items, 0
     changed = 0
 
-    def clean(item: Post | Comment) -> dict[str, str]:
+    def clean(item: Post | Comment) -> dict[str, object]:
         nonlocal changed
-        texts = {name: text for name in _TEXTS if (text := getattr(item, name, None))}
-        new = {name: without(text, page.secrets) for name, text in texts.items()}
-        new = {name: text for name, text in new.items() if text != texts[name]}
+        new: dict[str, object] = {}
+        for name in _TEXTS:
+            text = getattr(item, name, None)
+            if text and (cleaned := without(text, page.secrets)) != text:
+                new[name] = cleaned
         changed += len(new)
+        extra = item.extra or {}
+        cleaned_extra = {name: text and without(text, page.secrets) for name, text in extra.items()}
+        if cleaned_extra != extra:
+            new["extra"] = cleaned_extra
+            changed += sum(cleaned_extra[name] != text for name, text in extra.items())
         return new
 
     posts = tuple(post._replace(**clean(post)) for post in items.posts)  # type: ignore[arg-type]  # fields of texts
