@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, is_afternoon
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, hour_of_day
 from crawl_tasks.parse.values.dates import read_date
 
 _OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
@@ -90,8 +90,10 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool =
     if not shown:
         return None
     hour, minute, half = int(shown[-1][2]), int(shown[-1][3]), (shown[-1][4] or shown[-1][1] or "").lower()
-    if half:
-        hour = hour % 12 + (12 if is_afternoon(half) else 0)
+    try:
+        hour = hour_of_day(hour, half or None)
+    except ValueError:
+        return None
     there = datetime.fromtimestamp(at_s, UTC)
     ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
     # The page may have been made a minute before the response, and the day there may be another one.

@@ -715,5 +715,56 @@ def test_a_half_of_the_day_may_stand_before_the_time(text: str, hour: int) -> No
     assert datetime.fromtimestamp(moment, UTC).hour == hour
 
 
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        # Prepositions are no halves of the day.
+        ("13/10/2026 a las 12:05", "12:05"),
+        ("ieri a 12:05", "12:05"),
+        ("Postado em 12 maio 2024 em 10:30", "10:30"),
+        ("ontem em 10:30", "10:30"),
+        ("12 May 2024 12:30 a Mario", "12:30"),
+        ("12 de maio de 2024, 10:30 em Lampadas", "10:30"),
+        ("12 May 2024 5:58 de blah", "05:58"),
+        ("12 mai 2024 12:58 de blah", "12:58"),
+        ("2024. május 12. de 10:05", "10:05"),
+        ("12 mai 2024 du 10:05", "10:05"),
+        # The same words, written as halves of the day.
+        ("2024. május 12. du. 10:05", "22:05"),
+        ("2024. május 12. de. 12:05", "00:05"),
+        ("12 maj 2024 e.m. 10:30", "22:30"),
+        ("12 May 2024 12:05 a. m.", "00:05"),
+        ("12 May 2024 10:05p", "22:05"),
+        ("12 May 2024 12:05 a", "00:05"),
+        ("12 May 2024 de la tarde 3:05", "15:05"),
+        # The night begins before midnight and ends behind it.
+        ("2024-05-12 夜里11:30", "23:30"),
+        ("2024-05-12 夜里1:30", "01:30"),
+        ("2024-05-12 晚上7:30", "19:30"),
+        ("2024-05-12 晚上1:30", "01:30"),
+        ("2024-05-12 晚上12:30", "00:30"),
+        ("2024-05-12 晚上 22:30", "22:30"),
+        ("2024年5月12日 夜11:30", "23:30"),
+        ("2024년 5월 12일 밤 12:30", "00:30"),
+        ("12 May 2024 1:30 at night", "01:30"),
+        ("12 May 2024 10:30 at night", "22:30"),
+        ("12 de mayo de 2024 12:30 de la noche", "00:30"),
+        ("12 мая 2024 11:30 ночи", "23:30"),
+        ("12 мая 2024 1:30 ночи", "01:30"),
+        ("12. Mai 2024 nachts 1:30", "01:30"),
+        ("12. Mai 2024 11:05 in der Nacht", "23:05"),
+        ("2024-05-12 中午 1:30", "13:30"),
+    ],
+)
+def test_words_beside_a_time_are_read_as_a_person_would(text: str, time: str) -> None:
+    moment = read_date(text, LATER, ZoneInfo("UTC"), order=DateOrder.DMY)
+
+    assert moment is not None
+    assert f"{datetime.fromtimestamp(moment, UTC):%H:%M}" == time
+
+
 def test_an_unknown_word_right_before_an_hour_up_to_12_leaves_the_time_open() -> None:
-    assert read_date("23.10.2026 blah 11:39", LATER, ZoneInfo("UTC")) is None
+    # In Arabic the letter is that of the afternoon, and that of the calendar.
+    texts = ("23.10.2026 blah 11:39", "12 مايو 2024 م 10:05")
+
+    assert [read_date(text, LATER, ZoneInfo("UTC")) for text in texts] == [None, None]

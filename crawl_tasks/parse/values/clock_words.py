@@ -9,57 +9,59 @@ from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.values.weekdays import weekdays_of
 
-# The words for the hours before noon, then for those after, by language.
+# The words for the hours before noon, then for those after, for the night, and for noon, by language. Those of Thai and
+# Hindi are in calendars.py, among their other words.
 _HALVES: Final = """
-en | am a in_the_morning | pm p in_the_afternoon in_the_evening at_night
+en | am a in_the_morning | pm p in_the_afternoon in_the_evening | at_night
 el | πμ | μμ
 sv da | fm förmiddag formiddag | em eftermiddag
-vi | sa sáng | ch chiều tối
-zh | 上午 凌晨 清晨 早上 早晨 夜里 | 下午 傍晚 晚上 中午
-ja | 午前 | 午後
-ko | 오전 | 오후
+vi | sa sáng | ch chiều tối | đêm
+zh | 上午 凌晨 清晨 早上 早晨 | 下午 傍晚 | 晚上 夜里 夜裡 夜晚 深夜 半夜 | 中午
+ja | 午前 朝 | 午後 夕方 | 夜
+ko | 오전 새벽 아침 | 오후 저녁 | 밤
 ar | ص صباحا صباحًا | م مساء مساءً
 fa | قظ صبح قبل_از_ظهر | بظ عصر بعد_از_ظهر
 he | לפנה"צ לפנה״צ בבוקר | אחה"צ אחה״צ בערב
-hu | de délelőtt | du délután este
-cs sk | dop dopoledne predpoludním ráno | odp odpoledne popoludní večer
-sl | dop dopoldne | pop popoldne
+hu | de délelőtt | du délután este | éjjel
+cs sk | dop dopoledne predpoludním ráno | odp odpoledne popoludní večer | v_noci
+sl | dop dopoldne | pop popoldne | ponoči
 hr sr | prijepodne prije_podne prepodne pre_podne | poslijepodne poslije_podne popodne po_podne
 sr mk | преподне пре_подне претпладне претпл | поподне по_подне попладне попл
 bg | проб преди_обед | слоб след_обед следобед
-ru uk | дп до_полудня утра ранку | пп после_полудня дня вечера
+ru uk | дп до_полудня утра ранку | пп после_полудня дня вечера | ночи ночі
 sq | pd paradite e_paradites | md pasdite e_pasdites mbasdite
-tr | öö | ös
+tr | öö | ös | gece
 lv | priekšp priekšpusdienā | pēcp pēcpusdienā
 lt | priešpiet | popiet
-fi | a.p. aamupäivä aamupäivällä | i.p. iltapäivä iltapäivällä
+fi | a.p. aamupäivä aamupäivällä | i.p. iltapäivä iltapäivällä | yöllä
 is | fh | eh
 cy | yb | yh
-de | vorm vormittag vormittags morgens | nachm nachmittag nachmittags abends
-nl af | vm 's_ochtends 's_morgens voormiddag | nm 's_middags 's_avonds namiddag
-es ca | de_la_mañana de_la_madrugada del_matí | de_la_tarde de_la_noche de_la_tarda
-pt | da_manhã da_madrugada | da_tarde da_noite
-it | di_mattina del_mattino mattina | di_sera del_pomeriggio di_pomeriggio pomeriggio
-fr | du_matin | du_soir de_l'après-midi de_l’après-midi après-midi
-pl | przedp rano przed_południem | popoł po_południu wieczorem
-ms id | pg pagi | ptg petang sore malam
-th | ก่อนเที่ยง | หลังเที่ยง
-hi | पूर्वाह्न पूर्वाह्‍न | अपराह्न अपराह्‍न
+de | vorm vormittag vormittags morgens | nachm nachmittag nachmittags abends | nachts
+de | am_morgen am_vormittag | am_nachmittag am_abend | in_der_nacht
+nl af | vm 's_ochtends 's_morgens voormiddag | nm 's_middags 's_avonds namiddag | 's_nachts
+es ca | de_la_mañana de_la_madrugada del_matí | de_la_tarde de_la_tarda | de_la_noche de_la_nit
+pt | da_manhã da_madrugada | da_tarde | da_noite
+it | di_mattina del_mattino mattina | di_sera del_pomeriggio di_pomeriggio pomeriggio | di_notte
+fr | du_matin | du_soir de_l'après-midi de_l’après-midi après-midi | de_la_nuit
+pl | przedp rano przed_południem | popoł po_południu wieczorem | w_nocy
+ms id | pg pagi | ptg petang sore | malam
 hy | կա | կհ
 """
+_MORNING, _AFTERNOON, _NIGHT, _NOON_WORD = range(4)
 
 
-def _table() -> dict[str, bool]:
-    """Return for each word whether it is of the afternoon."""
-    words: dict[str, bool] = {}
+def _table() -> dict[str, int]:
+    """Return the part of the day for each word."""
+    words: dict[str, int] = {}
     for line in filter(None, _HALVES.split("\n")):
-        for is_late, names in enumerate(line.split("|")[1:]):
-            words |= {name.replace("_", " "): bool(is_late) for name in names.split()}
+        for part, names in enumerate(line.split("|")[1:]):
+            words |= {name.replace("_", " "): part for name in names.split()}
     return words
 
 
-_IS_LATE: Final = _table()
+_PART_OF: Final = _table()
 _DOTTED: Final = 4
+_EAST: Final = "\u2e80"
 
 
 def _spelled(word: str) -> str:
@@ -71,21 +73,41 @@ def _spelled(word: str) -> str:
     return re.escape(word) + r"\.?"
 
 
-_ANY: Final = "|".join(_spelled(word) for word in sorted(_IS_LATE, key=len, reverse=True))
-# `10:05 de NAME` is none in Hungarian, nor `10:05 em LAMPS` in Swedish.
-HALF_BEHIND: Final = rf"(?:{_ANY})(?!\w)(?!(?<=\b(?:de|du|em))\s(?!av\b|by\b)\w)"
+_ANY: Final = "|".join(_spelled(word) for word in sorted(_PART_OF, key=len, reverse=True))
+# `10:05 de NAME` is none in Hungarian, nor `10:05 em LAMPS` in Swedish, nor `12:30 a NAME` in English.
+HALF_BEHIND: Final = rf"(?:{_ANY})(?!\w)(?!(?:(?<=\b(?:de|du|em))|(?<=\s[ap]))\s(?!av\b|by\b)\w)"
 HALF_BEFORE: Final = "|".join(
     rf"(?<!\w){_spelled(word)}" if word[0] < "ऀ" else re.escape(word)
-    for word in sorted(_IS_LATE, key=len, reverse=True)
-    if word in ("am", "pm") or len(word) > _DOTTED or (len(word) > 1 and word[0] > "ʰ")
+    for word in sorted(_PART_OF, key=len, reverse=True)
+    if word in ("am", "pm") or len(word) > _DOTTED or word[0] >= _EAST or (len(word) > 1 and word[0] > "ʰ")
 )
 
 
-def is_afternoon(half: str) -> bool:
-    """Return whether a word for a half of the day is that after noon."""
+def hour_of_day(hour: int, half: str | None) -> int:
+    """Return the hour, 0 to 24, that an hour with a word for a part of the day means.
+
+    Raises:
+        ValueError: the morning has no such hour.
+    """
+    part = None if half is None else _part_of(half)
+    if part is None or (hour > _NOON and part != _MORNING):
+        return hour
+    if part == _MORNING:
+        if hour > _NOON:
+            raise ValueError(f"no hour of the morning: {hour}")
+        return hour % _NOON
+    if part == _NOON_WORD:
+        # `中午 1:30` (noon) is 13:30, but `中午 11:30` is 11:30.
+        return hour + _NOON if hour < _BEHIND_NOON else hour
+    # The night goes on behind midnight: `晚上 1:30` is 01:30, and `晚上 7:30` is 19:30.
+    is_early = part == _NIGHT and hour % _NOON < _DAWN
+    return hour % _NOON + (0 if is_early else _NOON)
+
+
+def _part_of(half: str) -> int:
     word = re.sub(r"\s+", " ", half.strip())
     bare = re.sub(r"[.\s]", "", word)
-    return next(_IS_LATE[one] for one in (word, bare, word.rstrip("."), f"{bare[0]}.p.") if one in _IS_LATE)
+    return next(_PART_OF[one] for one in (word, bare, word.rstrip("."), f"{bare[0]}.p.") if one in _PART_OF)
 
 
 # Minutes ahead of UTC. Those with several meanings are told apart by the zone of the site.
@@ -112,28 +134,28 @@ _OFFSET: Final = re.compile(
     r"\s*[,(]?\s*(?:(?:(?:utc|gmt)\s?|(?=[+−-]\d\d:?\d\d\b))([+−-])(\d{1,2})[:.]?(\d{2})?(?!\d)|(?:z|utc|gmt)\b)"
 )
 _WORD: Final = re.compile(r"\s*\(?\s*([^\W\d_]+)")
-# Words that may stand behind a time and say nothing of it.
+# Words that may stand behind a time, or before, and say nothing of it.
 _FILLER_WORDS: Final = """
 uhr h hr hrs hours hod hodin godz kl klo ч час г год น o'clock local time t
 by von par por per door av af przez od autor author user from posted от від oleh bởi автор
-da di de do du le il el la les à a az at on an in im um op am den der die das to via ago
+da di de do du le il el la las les à a az at on an in im em um op am den der die das to via ago
 and und et y e i en og och ja ve и і και
 no id re last edited edit reply replies post posts comment comments thread topic page view views quote report permalink
-link more new mod admin op read likes like пользователь написал сказал sagt schrieb wrote says said
+link more new mod admin read likes like пользователь написал сказал sagt schrieb wrote says said
 """
 _FILLERS: Final = frozenset(_FILLER_WORDS.split())
-# Words that stand between a date and its time, such as `at`.
+# Words that stand only between a date and its time.
 _LEADING_WORDS: Final = """
-at @ a à á às ás as o os à's um om kl klo kello ob u v в о об at: hora horas hrs ore ora orele alle las los les la le
-saat saatte lúc vào jam pukul jam: time zeit uhrzeit tijd tid tiid godz godzina godzinie czas čas v: óra órakor kor kell
-στις ώρα ωρα у год года г р року час години ura uri uur þann klukkan alas às: a: în la: de het el τις στο
-الساعة في عند ساعت در בשעה ב เวลา น को
+á às ás as o os à's om kello ob u v в о об hora horas ore ora orele alle los saat saatte lúc vào jam pukul zeit uhrzeit
+tijd tid tiid godzina godzinie czas čas óra órakor kor kell στις ώρα ωρα у года р року години ura uri uur þann klukkan
+alas în het τις στο الساعة في عند ساعت در בשעה ב เวลา น. को
 """
 _LEADS: Final = frozenset(_LEADING_WORDS.split()) | _FILLERS
 _MARKS: Final = ".,:;()[]@·•–—-|/«»\"'"
 _LONGEST_ZONE: Final = 5
-_EAST: Final = "\u2e80"
 _NOON: Final = 12
+_BEHIND_NOON, _DAWN = 3, 5
+_LONGEST_PHRASE: Final = 3
 
 
 def half_between(between: str, hour: int) -> str | None:
@@ -148,18 +170,29 @@ def half_between(between: str, hour: int) -> str | None:
         word = words[place]
         if any(map(str.isdigit, word)) or word[-1:] >= _EAST:
             return None
-        for half in (" ".join(words[max(0, place - 1) : place + 1]), word, re.sub(r"^[dl]['’]", "", word)):
-            if half in _IS_LATE and not weekdays_of(word):
-                return half
-        bare = word.replace(".", "")
-        if bare in _IS_LATE and not weekdays_of(word):
-            return bare
+        half = _half_at(words[max(0, place + 1 - _LONGEST_PHRASE) : place + 1], shown[place])
+        if half is not None:
+            return half
         if word and word not in _LEADS and word not in _ZONES and not weekdays_of(word):
             # A weekday stands in brackets: `06/14/26(Pzr)07:04`.
-            if hour <= _NOON and len(word) > 1 and shown[place][0] != "(":
+            if hour <= _NOON and (len(word) > 1 or word in _PART_OF) and shown[place][0] != "(":
                 raise ValueError(f"unknown word before a time: {word!r}")
             return None
     return None
+
+
+def _half_at(words: list[str], shown: str) -> str | None:
+    """Return the word for a half of the day, of one word or several, with which the words end. None without one."""
+    phrases = (" ".join(words[place:]) for place in range(len(words) - 1))
+    if (half := next((phrase for phrase in phrases if phrase in _PART_OF), None)) is not None:
+        return half
+    word = words[-1]
+    bare = word.replace(".", "")
+    # Hungarian has a dot where other languages have a preposition, or a weekday: `du. 10:05`. One letter is none.
+    is_other = not shown.endswith(".") if word in _LEADS else bool(weekdays_of(word))
+    if len(bare) < 2 or is_other:
+        return None
+    return next((half for half in (word, re.sub(r"^[dl]['’]", "", word), bare) if half in _PART_OF), None)
 
 
 def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour: int, is_known: bool) -> tzinfo | None:

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, half_between, is_afternoon, zone_behind
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, half_between, hour_of_day, zone_behind
 from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago, seconds_before
 from crawl_tasks.parse.values.weekdays import weekday_alone
 
@@ -107,7 +107,7 @@ def clock_in(text: str, shown: str, day: datetime, zone: ZoneInfo) -> datetime:
         half = half_between(between, hour)
     if hour > _NIGHT or minute > 59 or second > 59 or (hour == _NIGHT and minute + second):
         raise ValueError(f"no time of day: {text[:40]!r}")
-    moment = day + timedelta(hours=_of_day(hour, half), minutes=minute, seconds=second)
+    moment = day + timedelta(hours=hour_of_day(hour, half), minutes=minute, seconds=second)
     rest = text[found.end() :].partition("|")[0]
     named = zone_behind(rest, shown, moment, zone, hour=hour, is_known=half is not None)
     return moment if named is None else moment.replace(tzinfo=named)
@@ -118,19 +118,6 @@ def _half_before(text: str, end: int) -> str | None:
     said = text[max(0, end - _LONGEST_HALF) : end].rstrip()
     found = _HALF_BEFORE.search(said) if said and not said[-1].isdigit() and said[-1] not in ",|-" else None
     return found[0] if found else None
-
-
-def _of_day(hour: int, half: str | None) -> int:
-    if half is None:
-        return hour
-    if half == "中午":
-        # `中午 1:30` (noon) is 13:30, but `中午 11:30` is 11:30.
-        return hour + 12 if hour < 3 else hour
-    if is_afternoon(half):
-        return hour + 12 if hour < 12 else hour
-    if hour > 12:
-        raise ValueError(f"no hour of the morning: {hour}")
-    return hour % 12
 
 
 def _whole_hour(text: str) -> int:
