@@ -249,7 +249,13 @@ class Sessions:
 
     def _sealed(self, login: LoginPolicy, session: Session) -> bytes:
         cookies = session.cookies.of(login.origin)
-        told = {"login": login.name, "headers": dict(session.headers), "cookies": cookies}
+        told = {
+            "login": login.name,
+            "headers": dict(session.headers),
+            # A worker of an earlier version takes each of these as a cookie of five values.
+            "cookies": [cookie[:5] for cookie in cookies],
+            "http_only": [number for number, cookie in enumerate(cookies) if cookie.is_http_only],
+        }
         return self._seal().encrypt(json.dumps(told).encode())
 
     def _unsealed(self, turn: LoginTurn, login: LoginPolicy, secrets: tuple[str, ...]) -> Session | None:
@@ -263,7 +269,10 @@ class Sessions:
         if told["login"] != login.name:
             return None
         session = Session(token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin)
-        session.cookies.replace(login.origin, (StoredCookie(*one) for one in told["cookies"]))
+        # An earlier version did not say which they are: all are secrets then.
+        http_only = told.get("http_only", range(len(told["cookies"])))
+        cookies = (StoredCookie(*one[:5], number in http_only) for number, one in enumerate(told["cookies"]))
+        session.cookies.replace(login.origin, cookies)
         return session
 
     def _seal(self) -> Fernet:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import redis
+from cryptography.fernet import Fernet
 
 from crawl_tasks.errors import ConfigError, LoginRefused
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
@@ -107,6 +112,51 @@ def test_another_process_takes_the_session_and_logs_in_no_second_time(
 
     assert other.titles() == ["thread 1", "thread 2", "thread 3", "thread 4"]
     assert forum.logins == [PASSWORD]
+
+
+class EarlierCookie(NamedTuple):
+    """A cookie in the version before, whose workers read and write each one of a sealed session so."""
+
+    name: str
+    value: str
+    path: str
+    secure: bool
+    expires: int | None
+
+
+def test_workers_of_the_version_before_share_a_session_with_those_of_this_one(
+    worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
+) -> None:
+    seal = Fernet(base64.urlsafe_b64encode(hashlib.sha256(KEY.encode()).digest()))
+    worker.begin()
+    worker.crawl()
+    sealed = json.loads(seal.decrypt(client.hget("test:s:demo:session", "sealed")))
+
+    cookies = [EarlierCookie(*values) for values in sealed["cookies"]]
+    theirs = {"login": sealed["login"], "headers": sealed["headers"], "cookies": cookies}
+    client.hset("test:s:demo:session", "sealed", seal.encrypt(json.dumps(theirs).encode()))
+    forum.threads.append("4")
+    other = Members(client, frontier, forum)
+    other.crawl()
+
+    assert {"sid", "pre"} <= {cookie.name for cookie in cookies}
+    assert other.titles() == ["thread 1", "thread 2", "thread 3", "thread 4"]
+    assert forum.logins == [PASSWORD]
+
+
+def test_the_cookies_of_a_session_are_as_secret_in_another_process(
+    worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
+) -> None:
+    worker.begin()
+    worker.crawl()
+    other = Members(client, frontier, forum)
+    forum.threads.append("4")
+    other.crawl()
+
+    hidden = [one.pages._fetcher.login_fetch._sessions._open["demo"][1].hidden() for one in (worker, other)]
+
+    assert sorted(hidden[0]) == sorted(hidden[1])
+    assert any(text.startswith(SESSION) for text in hidden[1])
 
 
 def test_a_session_that_expires_in_the_middle_is_renewed_and_no_thread_counts_as_gone(
