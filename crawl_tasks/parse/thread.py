@@ -201,7 +201,8 @@ class CommentPageReader:
         ids, before = [comment.comment_id for comment in comments], request.reach.shown
         rows = named(ids)
         # The first page shows the post itself above the comments, which its own reader leaves out.
-        back = walked_page(before, rows, named(ids[1:])) if comments or self._is_chain else 0
+        below = (named(ids[1:]),) if len(ids) > 1 else ()
+        back = walked_page(before, rows, *below) if comments or self._is_chain else 0
         # Some forums answer every number beyond the end with the last page, others redirect there.
         if back:
             # Read as comments, the post and all replies would stand on a page that the forum does not have.

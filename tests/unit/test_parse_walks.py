@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from crawl_tasks.model import Parsed, Reach, Request, Stage
-from crawl_tasks.parse.pagination import LEADS_BACK, walked, walked_page
+from crawl_tasks.parse.pagination import LEADS_BACK, named, walked, walked_page
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.pages import BASE, answer
@@ -81,6 +81,18 @@ def test_a_thread_that_ends_is_read_whole_without_a_word() -> None:
 
     assert [number(request) for request, _ in asked] == [1, 2, 3, 4]
     assert all(parsed.notes == () for _, parsed in asked)
+
+
+def test_a_page_with_one_reply_does_not_lead_back_to_a_page_without_replies() -> None:
+    parser = compile_parser(parse_site(SITE, "forum.yaml"))
+    reach = Reach(shown=walked(walked("", 2, named(())), 3, named(["8"])))
+    request = Request("forum", Stage.COMMENT, "7", f"{BASE}/t/7?p=4", 4, reach=reach)
+    body = "<h1>Lamps</h1><div class=m data-id=9><b class=who>ann</b><p class=say>x</p></div>"
+
+    parsed = parser.parse(request, answer(request, body), 0)
+
+    assert [one.comment_id for one in parsed.items.comments] == ["9"]
+    assert parsed.notes == ()
 
 
 @pytest.mark.parametrize("ways", [{1: 2, 2: 1}, {1: 2, 2: 3, 3: 2}])
