@@ -20,15 +20,18 @@ _SEARCH_IN_SEARCH = re.compile(r"\[[^\]]*(?<![.\w\])*@:-])//")
 _OPEN_END = re.compile(r"\{\d*,\}")
 
 
-_BARE = re.compile(r"(?<![^\s>+~,(]):(?=(?:is|where|has)\()")
-"""A pseudo-class without an element before it: of `:is(.a) b` the parser finds only such b as are children of a."""
+_BARE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<![^\s>+~,(]):(?=(?:is|where|has)\()""")
+"""A text in quotes, or a pseudo-class without an element before it.
+
+Of `:is(.a) b` the parser finds only such b as are children of a.
+"""
 
 
 @_once
 def check_css(selector: str) -> str:
     """Return a CSS selector that the parser accepts, and reads as it is meant."""
     _check_size(selector)
-    selector = _BARE.sub("*:", selector)
+    selector = _BARE.sub(lambda found: found[1] or "*:", selector)
     try:
         LexborHTMLParser(_PROBE).css(selector)
     except SelectolaxError:
