@@ -65,7 +65,8 @@ class Document:
     def source(self) -> str:
         """The decoded text of the response."""
         if self._source is None:
-            self._source, self._is_utf8 = self.decoded.text, self.decoded.is_utf8
+            self._source = _without_nul(self.decoded.text)
+            self._is_utf8 = self.decoded.is_utf8 and self._source is self.decoded.text
         return self._source
 
     @property
@@ -85,8 +86,6 @@ class Document:
         source = self.source
         # The parser wants UTF-8: bytes that are it already need no second encoding.
         raw = self.page.body if self._is_utf8 else source.encode("utf-8", "replace")
-        # Browsers leave NUL out of texts. Our parser makes a character of it that stands for a lost one.
-        raw = raw.replace(b"\0", b"") if b"\0" in raw else raw
         check_markup(raw, self.page.url)
         return raw
 
@@ -94,10 +93,7 @@ class Document:
     def root(self) -> LexborNode:
         """The root element of the HTML tree, built as browsers build the tree."""
         if self._tree is None:
-            raw = self._markup()
-            # NUL would end the parser's view of the text in some places and not in others.
-            whole = raw.replace(b"\0", b"\xef\xbf\xbd") if b"\0" in raw else raw
-            self._tree = LexborHTMLParser(whole, options=_OPTIONS)
+            self._tree = LexborHTMLParser(self._markup(), options=_OPTIONS)
         return must(self._tree.root)
 
     @property
@@ -148,7 +144,7 @@ class Document:
 
     def embed_html(self, text: str) -> None:
         """Take a text of the page's JSON as its HTML. The JSON stays."""
-        self._source, self._is_utf8, self._tree, self._xml = text, False, None, None
+        self._source, self._is_utf8, self._tree, self._xml = _without_nul(text), False, None, None
 
     @property
     def linked(self) -> list[Json]:
@@ -178,6 +174,12 @@ class Document:
             return normalize(href, self.page.url) if href else self.page.url
         except RefusedAddress:
             return self.page.url
+
+
+def _without_nul(text: str) -> str:
+    """Return a text without NUL, as browsers read it. Our parser makes a character of it that stands for a lost one."""
+    # Without NUL it is the same object.
+    return text.replace("\0", "") if "\0" in text else text
 
 
 def must(value: _T | None) -> _T:

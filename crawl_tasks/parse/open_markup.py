@@ -1,4 +1,7 @@
-"""Markup that a post leaves open: it hides all behind it, as in browsers, or takes it in (`<select>`)."""
+"""Markup that a post leaves open: it hides all behind it, as in browsers, or takes it in (`<select>`).
+
+Only markup that is open to the end of the page is looked for. A further `-->` or `</textarea>` would close it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _MARKS = ("id", "class")
 
 
 def hidden_records(document: Document, record: str) -> str:
-    """Return a note on records behind or within markup that is left open, empty without any.
+    """Return a note on records behind or within markup that no end tag closes, empty without any.
 
     Such markup goes on to the end of the page, so that it is the last thing in the tree, or around that.
     """
@@ -26,11 +29,11 @@ def hidden_records(document: Document, record: str) -> str:
         last = below
     if last.tag not in _SWALLOWS:
         return ""
-    opening = "<!--" if last.tag == "-comment" else f"<{last.tag}"
-    at = document.source.lower().rfind(opening)
-    behind = document.source[at:] if at >= 0 else ""
+    opening, closing = ("<!--", "-->") if last.tag == "-comment" else (f"<{last.tag}", f"</{last.tag}")
+    closed = [0, *(end.end() for end in re.finditer(closing, document.source, re.IGNORECASE))][-1]
+    begun = re.compile(opening, re.IGNORECASE).search(document.source, closed)
     first = document.root.css_first(record)
-    number = _like(first, behind) if first is not None else 0
+    number = _like(first, document.source[begun.start() :]) if begun and first is not None else 0
     if not number:
         return ""
     return f"an open {opening.rstrip('>')} hides all behind it: {number} more records stand in the source"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawl_tasks.model import Reach, Stage
+from crawl_tasks.parse.document import Document
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
 
 OPEN = [
@@ -26,6 +27,13 @@ CLOSED = [
     "<script>if(a<b){}</script>",
     "<b>bold",
     "plain",
+]
+FOOTERS = [
+    """<script>var t='<div class="c" id="c9">'</script>""",
+    '<textarea><div class="c" id="c9"></textarea>',
+    '<iframe><div class="c" id="c9"></iframe >',
+    '<!-- <div class="c" id="c9"> -->',
+    '<title><div class="c" id="c9"></TITLE>',
 ]
 
 
@@ -71,6 +79,25 @@ def test_markup_that_is_closed_or_hides_nothing_is_not_told(text: str) -> None:
     assert [one for one in parsed.notes if "hides" in one] == []
 
 
+@pytest.mark.parametrize("mark", ['id="c{n}" class="c"', "class='c'"])
+@pytest.mark.parametrize("footer", FOOTERS)
+def test_closed_markup_at_the_end_of_a_page_hides_nothing(footer: str, mark: str) -> None:
+    request = ask(Stage.POST)
+    page = thread("plain", mark).replace("<p>footer</body></html>", footer)
+
+    parsed = site_parser(post="  next: .next").parse(request, answer(request, page), 0)
+
+    assert [one for one in parsed.notes if "hides" in one] == []
+
+
+def test_letters_that_grow_in_lower_case_shift_no_source() -> None:
+    request = ask(Stage.POST)
+
+    parsed = site_parser(post="  next: .next").parse(request, answer(request, thread("İ" * 400 + "<textarea> raw")), 0)
+
+    assert [note for note in parsed.notes if "3 more records stand in the source" in note]
+
+
 def test_a_list_whose_row_leaves_a_comment_open_is_told() -> None:
     request = ask(Stage.LIST)
     rows = "".join(f"<p class=row data-id={n}><b class=t>{'<!--' if n == 2 else n}</b></p>" for n in range(1, 5))
@@ -86,3 +113,14 @@ def test_nul_is_no_part_of_a_text() -> None:
     parsed = site_parser(post="  next: .next").parse(request, answer(request, thread("the \0manual")), 0)
 
     assert [one.body for one in parsed.items.comments][1] == "the manual"
+
+
+def test_nul_is_no_part_of_a_page_in_any_form() -> None:
+    document = Document(answer(ask(Stage.POST), "<p>the \0manual</p>"))
+
+    whole = document.source
+    document.embed_html("<p>the \0manual</p>")
+
+    texts = [whole, document.source, document.root.text(), document.soup.get_text(), str(document.xml.text_content())]
+
+    assert not any("\0" in text or "\ufffd" in text for text in texts)
