@@ -7,7 +7,6 @@ check without enough to compare says nothing.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import combinations, pairwise
@@ -19,17 +18,15 @@ from crawl_tasks.discovery.field_checks import field_checks
 from crawl_tasks.discovery.json_document import lists as json_lists
 from crawl_tasks.discovery.json_document import more_told, scalars
 from crawl_tasks.discovery.next_page import skipped
+from crawl_tasks.discovery.note_checks import note_checks
 from crawl_tasks.discovery.page_state import state_of
 from crawl_tasks.discovery.record_coverage import coverage_checks, gaps_in
 from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
 from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, record_checks, thread_checks
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import UNREADABLE, Post, Stage
-from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
-from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import LISTS
@@ -62,9 +59,7 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
         if post.state not in UNREADABLE
     ]
     checks = [
-        *_of_ids(seen),
-        *_of_texts(seen),
-        *_of_walks(seen),
+        *note_checks(seen),
         *field_checks(site, seen),
         *_of_lists(site, lists),
         *_of_rows(site, lists),
@@ -79,36 +74,6 @@ def check_trials(site: Site, trials: Sequence[DryRun]) -> list[SiteCheck]:
             checks += record_checks("entries", [(one.author, one.created_at, one.body) for one in entries])
         checks += [*_of_ends(site, [one.trial for one in threads]), *coverage_checks(site, trials)]
     return [one for one in checks if one is not None]
-
-
-def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
-    """Yield the refutation of an id that most records of a page share."""
-    for one in pages:
-        for note in one.parsed.notes if one.parsed is not None else ():
-            lost = re.match(r"(\d+) of (\d+) records were left out: their ", note)
-            if lost and int(lost[1]) >= FEW and 2 * int(lost[1]) > int(lost[2]):
-                yield SiteCheck("records have ids of their own", False, f"{note} on {one.request.address}")
-                return
-            if MOVING_ID in note:
-                yield SiteCheck("ids of comments stand still", False, f"{note} on {one.request.address}")
-                return
-
-
-def _of_walks(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
-    """Yield whether the pages of a thread or a board lead on, and not back to earlier ones."""
-    walked = [one for one in pages if one.parsed is not None and one.request.page > 2]
-    back = next((note for one in walked if one.parsed for note in one.parsed.notes if LEADS_BACK in note), "")
-    if walked:
-        yield SiteCheck("further pages lead on", not back, back)
-
-
-def _of_texts(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
-    """Yield whether the texts can be read in the charset. Few that cannot are damaged on the forum itself."""
-    notes = [note for one in pages for note in (one.parsed.notes if one.parsed is not None else ()) if LOST in note]
-    if notes:
-        lost = sum(int(note.partition(" ")[0]) for note in notes)
-        texts = sum(len(one.rows) + len(one.comments()) for one in pages)
-        yield SiteCheck("texts are in the charset of their pages", lost * 20 < texts, max(notes, key=len))
 
 
 def _of_lists(site: Site, lists: Sequence[DryRun]) -> Iterator[SiteCheck | None]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import repeat
@@ -26,6 +27,16 @@ MOVING_ID = "ids would be made of a time that moves"
 """Part of the note on comments whose id holds a moment that counts from now."""
 
 _TOLD = ("author", "created_at", "body")
+_RARE = 5
+"""Of so many records one may be an advertisement."""
+
+_LABEL = 20
+"""Letters of the longest label of an advertisement."""
+
+BARE = "an id, and neither author nor time nor text"
+"""Part of the note on records of which a rule reads nothing but the id."""
+
+_LOST = re.compile(rf"(\d+) of (\d+) records (?:have {BARE}|without comment_id|were left out: their comment_id)")
 
 NORMAL = "normal"
 """State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
@@ -66,7 +77,7 @@ class CommentReader:
         if self._first is not None and self._id is not None and isinstance(where, LexborNode):
             first = where.css_first(self._first)
             own_id = None if first is None else self._id(first, document)
-        return self._read(request, _of_replies(table, own_id), document, page=page)
+        return self._read(request, table, own_id, document, page=page)
 
     def read_thread(
         self, request: Request, where: Where, document: Document
@@ -76,13 +87,14 @@ class CommentReader:
         if not table.records:
             return None, (), table.notes, bool(table.notes)
         first = FirstRecord(table.records[0], {name: column[0] for name, column in table.columns.items()})
-        replies = _of_replies(_picked(table, range(1, len(table.records))), first.values.get("comment_id"))
-        return first, *self._read(request, replies, document, page=1)
+        others = _picked(table, range(1, len(table.records)))
+        return first, *self._read(request, others, first.values.get("comment_id"), document, page=1)
 
     def _read(
-        self, request: Request, table: Table, document: Document, *, page: int
+        self, request: Request, table: Table, own_id: Plain, document: Document, *, page: int
     ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         is_cut = bool(table.notes)
+        table, doubts = _of_replies(table, own_id)
         if self._id_of:
             table = _with_made_ids(
                 _without_moving(table, self._dates), request.key, self._id_of, has_moments=bool(self._dates)
@@ -93,7 +105,7 @@ class CommentReader:
 
         kept, notes = places(table, "comment_id", fail)
         check_required(self._required, table, kept, fail)
-        notes += table.notes + barren(self._mains, table, "comment")
+        notes += table.notes + doubts + barren(self._mains, table, "comment")
         return self._comments(request, document, table, kept, page=page), notes, is_cut
 
     def _comments(
@@ -117,20 +129,53 @@ class CommentReader:
         return tuple(map(tuple.__new__, repeat(Comment), rows))
 
 
-def _of_replies(table: Table, own_id: Plain) -> Table:
-    """Return the table without what is no reply: another record of the post, `own_id`, and advertisements.
+def _of_replies(table: Table, own_id: Plain) -> tuple[Table, tuple[str, ...]]:
+    """Return the table without what is no reply, and notes on what may be one.
 
-    An advertisement has neither author nor moment nor text. Where no record has one of these, the rule is to blame.
+    No replies are another record of the post, `own_id`, and advertisements. An advertisement has neither author nor
+    moment nor text, and an id only where it has no words either. One is enough for any page, and a fifth of the
+    records for a long one. Where no record has one of these fields, or more records lack all, the rule is to blame:
+    those with an id stay, and a note names the others.
     """
     columns, count = table.columns, len(table.records)
     ids = columns.get("comment_id") or [None] * count
-    told = [columns[name] for name in _TOLD if name in columns]
-    told = told if len(told) == len(_TOLD) and all(any(column) for column in told) else []
-    if own_id not in ids and not (told and None in told[0]):
-        return table
+    fields = [columns[name] for name in _TOLD if name in columns]
+    is_judged = len(fields) == len(_TOLD) and all(any(column) for column in fields)
+    again = [at for at in range(count) if own_id is not None and ids[at] == own_id]
+    if not again and not (is_judged and None in fields[0]):
+        return table, ()
+    notes: tuple[str, ...] = ()
+    if len(again) > 1:
+        # A forum repeats its post on top of a page, and not twice.
+        notes += (f"{len(again)} of {count} records were left out: their comment_id is that of the post ({own_id!r})",)
     states = columns.get("state") or [None] * count
-    bare = {at for at in range(count) if told and states[at] in (None, NORMAL) and not any(one[at] for one in told)}
-    return _picked(table, [at for at in range(count) if at not in bare and (own_id is None or ids[at] != own_id)])
+    bare = [at for at in range(count) if not any(column[at] for column in fields)] if is_judged else []
+    bare = [at for at in bare if states[at] in (None, NORMAL) and at not in again]
+    empty = {at for at in bare if ids[at] is None or not _has_words(table.records[at])}
+    rare = empty if len(empty) == 1 or _RARE * len(empty) <= count else set[int]()
+    left_out = rare.union(again)
+    lost = [at for at in bare if at not in left_out and ids[at] is not None]
+    if lost:
+        notes += (f"{len(lost)} of {count} records have {BARE} (the first: {str(ids[lost[0]])[:40]!r})",)
+    return _picked(table, [at for at in range(count) if at not in left_out]), notes
+
+
+def lost_records(notes: Iterable[str]) -> tuple[int, str]:
+    """Return how many comments of a page were not read, and the note on most of them: more than advertisements are.
+
+    The number is 0 for a page without such notes.
+    """
+    counted = [(int(match[1]), int(match[2]), note) for note in notes if (match := _LOST.match(note))]
+    many = [(lost, note) for lost, count, note in counted if _RARE * lost > count]
+    return max(many, default=(0, ""))
+
+
+def _has_words(record: Where) -> bool:
+    """Return whether an element shows a text of some length: more than the word `Advertisement`."""
+    if not isinstance(record, LexborNode):
+        return False
+    silent = sum(len("".join(node.text().split())) for node in record.css("script, style, noscript"))
+    return len("".join(record.text().split())) - silent > _LABEL
 
 
 def _picked(table: Table, kept: Sequence[int]) -> Table:

@@ -17,6 +17,7 @@ from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
+from crawl_tasks.parse.comment_reader import lost_records
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination import LEADS_BACK
@@ -42,6 +43,10 @@ RARE = 32
 
 AGAIN_S = 60.0
 """Seconds between two notes of a contradiction that lasts."""
+
+_RECORDS = "records"
+_PARTS = 10
+"""Of so many pages one that loses records is too many."""
 
 _FEW = 3
 _MOST_BOARDS = 1_000
@@ -80,7 +85,7 @@ class PageValidation:
                 memory = self._memories[name] = _SiteMemory(site)
             stage = request.stage
             memory.fitting[stage] = fitting = memory.fitting[stage] + 1
-            is_close = fitting <= RESULTS or name in self._said
+            is_close = fitting <= RESULTS or name in self._said or lost_records(parsed.notes)[0] > 0
             if not is_close and fitting % SAMPLE:
                 return
             is_odd = False
@@ -110,9 +115,10 @@ def _text(results: dict[str, deque[str]]) -> str:
     """Return the last contradiction of a kind that half of the pages have, empty without one."""
     for kind, found in results.items():
         bad = [one for one in found if one]
-        # Few threads have a second page: two that no rule found are no chance, where it found no other.
-        least = 2 if kind.startswith("pager") else LEAST
-        if len(bad) >= least and 2 * len(bad) >= len(found):
+        # Few threads have a second page: two that no rule found are no chance, where it found no other. Records that
+        # no rule reads are lost wherever they stand, and may be those of one kind of thread.
+        least = 2 if kind.startswith("pager") or kind == _RECORDS else LEAST
+        if len(bad) >= least and (_PARTS if kind == _RECORDS else 2) * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""
 
@@ -135,6 +141,8 @@ def _findings(
     else:
         yield from _same_texts(memory, request, parsed)
         yield from _blank_posts(memory.site.site, parsed)
+        _, note = lost_records(parsed.notes)
+        yield _RECORDS, f"{note} on {where}" if note else ""
     if len(items.posts) >= _FEW or len(items.comments) >= _FEW:
         yield from _lost_fields(memory, request, parsed)
     times = [post.created_at for post in items.posts] + [one.created_at for one in items.comments]

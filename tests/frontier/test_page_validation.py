@@ -293,6 +293,19 @@ def test_characters_that_cannot_be_read_are_told_with_the_remedy(crawl: SmallCra
     assert take_counted()["demo"]["undecoded_texts"] >= page_validation.LEAST
 
 
+@pytest.mark.parametrize(("threads", "is_told"), [(4, True), (0, False)])
+def test_replies_of_a_few_threads_that_have_no_id_are_told(crawl: SmallCrawl, threads: int, is_told: bool) -> None:
+    crawl.publish()
+    fill(crawl, REPLIES)
+    for post in THREADS[-threads:] if threads else ():
+        page = str(crawl.forum.pages[f"/post/{post}"])
+        crawl.forum.pages[f"/post/{post}"] = page.replace("class=c data-id=", "class=c data-nr=", REPLIES // 2)
+
+    crawl.scan()
+
+    assert ("3 of 6 records without comment_id were left out on" in said(crawl.frontier)) == is_told
+
+
 def test_threads_whose_next_page_leads_back_are_told_and_the_walk_ends(crawl: SmallCrawl) -> None:
     link = "next: {css: a.on, attr: href, as: url}"
     rules = RULES.replace("pages: .pages", f"identity: '^/post/(?P<post>\\d+)$'\n  {link}")

@@ -331,12 +331,68 @@ def test_a_record_of_the_post_and_an_advertisement_are_no_comments(record: str, 
     fields: {{comment_id: {{attr: data-id}}, author: .who, created_at: time, body: .say}}
   pages: .pages"""
     parser = site_parser(stages=(LIST, POST.replace("body: .body, ", ""), COMMENT), post=rules)
-    posts = [f"<div class=c data-id={number}>{MADE}say {number}</div>" for number in (1, 2, 3)]
+    posts = [f"<div class=c data-id={number}>{MADE}say {number}</div>" for number in range(1, 6)]
     page = f"<h1>x</h1>{posts[0]}{advertisement}{''.join(posts[1:])}"
 
     items = parser.parse(ask(Stage.POST), answer(ask(Stage.POST), page), 0).items
 
-    assert [(one.comment_id, one.body) for one in items.comments] == [("2", "say 2"), ("3", "say 3")]
+    assert [(one.comment_id, one.body) for one in items.comments] == [(f"{n}", f"say {n}") for n in range(2, 6)]
+
+
+def test_records_with_ids_that_a_rule_reads_nothing_of_are_no_advertisements() -> None:
+    fields = "{comment_id: {attr: data-id}, author: .who, created_at: time, body: .say}"
+    rules = f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  fields: {fields}\n"
+    request = ask(Stage.COMMENT, page=2)
+    read, other = f"{MADE}a</p>", "<b class=x>bob</b><p class=y>words</p>"
+    page = "".join(f"<div class=c data-id={n}>{read if n < 3 else other}</div>" for n in range(1, 9))
+
+    found = site_parser(stages=(LIST, POST, rules)).parse(request, answer(request, page), 0).items.comments
+
+    assert [one.comment_id for one in found] == [f"{n}" for n in range(1, 9)]
+
+
+def replies_of(page: str) -> tuple[list[str], list[str]]:
+    """Return the ids and the notes of a comment page whose rules read id, author, time and text."""
+    fields = "{comment_id: {attr: data-id}, author: .who, created_at: time, body: .say}"
+    rules = f"\n  address: '/comment/{{post}}/{{page}}'\n  record: .c\n  fields: {fields}\n"
+    request = ask(Stage.COMMENT, page=2)
+    parsed = site_parser(stages=(LIST, POST, rules)).parse(request, answer(request, page), 0)
+    return [comment.comment_id for comment in parsed.items.comments], list(parsed.notes)
+
+
+@pytest.mark.parametrize(("bare", "lost"), [(1, 0), (2, 0), (3, 3), (20, 20)])
+def test_records_without_anything_are_left_out_and_named_where_they_are_many(bare: int, lost: int) -> None:
+    page = "".join(f"<div class=c data-id={n}>{MADE}a</p></div>" for n in range(8)) + "<div class=c>x</div>" * bare
+
+    ids, notes = replies_of(page)
+
+    assert len(ids) == 8
+    assert notes == ([f"{lost} of {8 + lost} records without comment_id were left out"] if lost else [])
+
+
+def test_one_record_with_id_and_words_is_kept_and_named() -> None:
+    other = "<div class=c data-id=7><b class=x>bob</b><p class=y>words that no rule reads</p></div>"
+    page = "".join(f"<div class=c data-id={n}>{MADE}a</p></div>" for n in range(6)) + other
+
+    ids, notes = replies_of(page)
+
+    assert ids[-1] == "7"
+    assert notes == ["1 of 7 records have an id, and neither author nor time nor text (the first: '7')"]
+
+
+def test_replies_that_all_have_the_id_of_the_post_are_named() -> None:
+    rules = """
+  comments:
+    record: .c
+    begins_with_post: true
+    fields: {comment_id: {attr: data-id}, author: .who, created_at: time, body: .say}
+  pages: .pages"""
+    parser = site_parser(stages=(LIST, POST.replace("body: .body, ", ""), COMMENT), post=rules)
+    page = "<h1>x</h1>" + "".join(f"<div class=c data-id=1>{MADE}say {number}</div>" for number in range(5))
+
+    notes = parser.parse(ask(Stage.POST), answer(ask(Stage.POST), page), 0).notes
+
+    assert [note for note in notes if "4 of 4 records were left out: their comment_id is that of the post" in note]
 
 
 def test_a_page_without_the_record_of_its_post_is_no_post() -> None:
