@@ -11,11 +11,11 @@ from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.site_kinds import LEDGER_UNBALANCED
 from crawl_tasks.monitor.site_snapshot import by_state
-from crawl_tasks.recovery.ages import OLDER_REDIS, loss_of
+from crawl_tasks.recovery.ages import loss_of
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.worker.ledger_watch import how_to_recover, prepare_rebuild
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
 
 
 def require_ledger(settings: Settings, cells: Cells, sites: Sequence[Site]) -> None:
@@ -32,14 +32,14 @@ def require_ledger(settings: Settings, cells: Cells, sites: Sequence[Site]) -> N
         # Nothing is stored yet, or the database is broken, which the store task reports.
         return
     with store:
-        losses = [loss for frontier in cells if (loss := loss_of(frontier, store)) not in {"", OLDER_REDIS}]
+        losses = [loss for frontier in cells if (loss := loss_of(frontier, store)).halts]
         if not losses:
             store.refuse_others([site.name for site in sites], settings.redis_prefix)
             _bring_decisions(store, settings, cells, {site.name for site in sites} - cells.sites().keys())
             return
         if settings.recover == "ask":
             raise ConfigError(
-                f"{how_to_recover(losses[0])} (or set CRAWL_RECOVER=auto, and it is done by itself); does another"
+                f"{losses[0].advice} (or set CRAWL_RECOVER=auto, and it is done by itself); does another"
                 " installation fill that database: set a CRAWL_REDIS_PREFIX of its own here"
             )
         for frontier in cells:

@@ -8,6 +8,7 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.local_environment import redis_for
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.recovery.ages import loss_of
 from crawl_tasks.recovery.rebuild import Rebuilt, known_sites
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
@@ -30,7 +31,7 @@ def command(force: bool) -> None:
         Store(settings.database_url) as store,
     ):
         cells = open_cells(settings.model_copy(update={"redis_url": url}))
-        if all(store.epoch(frontier.ledger) is None for frontier in cells.by_name.values()):
+        if not any(store.epoch(each.ledger) or loss_of(each, store) for each in cells.by_name.values()):
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
         done: list[Rebuilt] = []

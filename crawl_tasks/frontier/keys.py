@@ -26,7 +26,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:underway           | hash   | site -> "token work" of a removal or recovery that takes several calls: decisions  |
 | P:answers:MINUTE     | hash   | caller -> "call answer" of its last lease, end of a lease or admission: answers.lua |
 | P:start_kinds        | hash   | start key that was empty once -> its type, list, set or zset                       |
-| P:ages               | hash   | greatest change acknowledged, batches drawn, older: set_ages.lua                   |
+| P:ages               | hash   | change, own, drawn, older, walks, by which either side is told older: set_ages.lua |
 | P:only               | set    | sites of a `run` that serves this Redis alone: the others stand still, for seconds |
 | P:rebuilder          | string | recovery lock: the process that rebuilds lost ledgers                              |
 | P:ticker             | string | leader lock: the process that ticks                                                |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import orjson
 import redis
@@ -16,6 +16,17 @@ from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.model import Items
 
 
+class Batch(NamedTuple):
+    """A batch of pages, each with its id and its items as JSON.
+
+    `number` is that of the batch, 0 for an empty one. The database has had all changes of the ledger up to `acked`.
+    """
+
+    number: int
+    acked: int
+    pages: list[tuple[bytes, bytes]]
+
+
 class Outbox:
     """The outbox on one Redis. Every call may raise RedisUnreachable or BackendError."""
 
@@ -24,20 +35,14 @@ class Outbox:
         self._scripts = scripts
         self._keys = keys
 
-    def read(self, taker: str, most_pages: int, takeover_ms: int = 60_000) -> list[tuple[bytes, bytes]]:
-        """Take the oldest waiting pages for storing: (id, items as JSON). Pages of a dead taker come first."""
-        return self.draw(taker, most_pages, takeover_ms=takeover_ms)[1]
-
-    def draw(
-        self, taker: str, most_pages: int, known: int = 0, *, takeover_ms: int = 60_000
-    ) -> tuple[int, list[tuple[bytes, bytes]]]:
-        """Do as `read`, and return the number of the batch before the pages, 0 for an empty one.
+    def draw(self, taker: str, most_pages: int, known: int = 0, *, takeover_ms: int = 60_000) -> Batch:
+        """Take the oldest waiting pages for storing. Pages of a dead taker come first.
 
         A Redis that has forgotten the batch `known` notes that it is older than the database.
         """
         reply = self._scripts.call(Verb.READ_OUTBOX, taker, most_pages, takeover_ms, known)
-        _, flat, number = cast("tuple[int, list[bytes], int]", reply)
-        return number, list(zip(flat[::2], flat[1::2], strict=True))
+        _, flat, number, acked = cast("tuple[int, list[bytes], int, int]", reply)
+        return Batch(number, acked, list(zip(flat[::2], flat[1::2], strict=True)))
 
     def ack(
         self,

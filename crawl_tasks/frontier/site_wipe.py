@@ -9,10 +9,10 @@ from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.scripts import Scripts, Verb
 
 
-def wipe(scripts: Scripts, site: str, token: str = "") -> None:
+def wipe(scripts: Scripts, site: str, token: str = "", *, walks: bool = False) -> None:
     """Wipe a site's keys for a recovery, or those of a removed site, and end the removal.
 
-    Whoever began before is overtaken, but the holder of this token.
+    Whoever began before is overtaken, but the holder of this token. One that `walks` is remembered to its end.
 
     Raises:
         ConfigError: another command has taken over.
@@ -20,7 +20,7 @@ def wipe(scripts: Scripts, site: str, token: str = "") -> None:
     # In steps, some keys at a time: one script over a large site would hold Redis up.
     token, cursor = token or secrets.token_hex(8), "0"
     while True:
-        code, following = scripts.call(Verb.WIPE_SITE, site, cursor, token)
+        code, following = scripts.call(Verb.WIPE_SITE, site, cursor, token, int(walks))
         if code != 0:
             raise overtaken(site)
         cursor = cast(bytes, following).decode()

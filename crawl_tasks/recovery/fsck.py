@@ -18,10 +18,9 @@ from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import FULL_REACH, Request, Stage
-from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, READ_BEFORE, UNREAD_REVISIONS
-from crawl_tasks.recovery.ages import OLDER_REDIS, loss_of
+from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.rebuild import CHUNK
 from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.sites.site_json import read_site
@@ -106,10 +105,10 @@ class Check:
 
     def _look(self, *, mend: bool) -> Iterator[Finding]:
         store, audit = self._store, self._admin.audit
-        loss = loss_of(self._frontier, store) if store is not None else ""
+        loss = loss_of(self._frontier, store) if store is not None else LedgerState.WHOLE
         if store is not None and loss:
-            flaw, where = Violation.OLDER_LEDGER if loss == OLDER_REDIS else Violation.OTHER_LEDGER, loss
-            if loss == LOST_LEDGER:
+            flaw, where = Violation.OTHER_LEDGER if loss.halts else Violation.OLDER_LEDGER, str(loss)
+            if loss is LedgerState.LOST:
                 where = f"{self._admin.restore.epoch() or 'none'}, not {store.epoch(self._frontier.ledger)}"
             yield Finding("", Location(flaw, where))
             # Every further flaw would follow from this one.

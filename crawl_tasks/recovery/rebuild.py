@@ -25,7 +25,7 @@ from crawl_tasks.frontier.admin.restore import Scan, scan_of
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
-from crawl_tasks.recovery.ages import OLDER_DATABASE, loss_of, settle_ages
+from crawl_tasks.recovery.ages import loss_of, settle_ages
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
@@ -122,14 +122,12 @@ class Rebuild:
         """
         with self._alone():
             loss = loss_of(self._frontier, self._store)
-            lost = bool(loss)
-            sites = known_sites(self._frontier, self._store, self._cells) if lost or len(self._cells.names) > 1 else {}
-            if not lost:
+            sites = known_sites(self._frontier, self._store, self._cells) if loss or len(self._cells.names) > 1 else {}
+            if not loss:
                 sites = {name: sites[name] for name in sites.keys() - set(self._frontier.sites.names())}
-            if lost or sites:
-                # What an older database lacks is on no first page any more.
-                self._run(sites, report, walk=loss == OLDER_DATABASE)
-        return lost
+            if loss or sites:
+                self._run(sites, report, walk=loss.is_of_database or self._admin.restore.ages().walks)
+        return bool(loss)
 
     def run(self, sites: Mapping[str, Site], report: Callable[[Rebuilt], None], *, walk: bool = False) -> None:
         """Wipe the sites in Redis, store the rest of the outbox, and restore the requests that the database knows.
@@ -168,8 +166,9 @@ class Rebuild:
             if one.site in sites
             or (one.site not in elsewhere and home_of(one.site, self._cells.names) == self._frontier.cell)
         )
+        self._keep_texts(sites)
         for name in sites:
-            self._admin.restore.wipe(name)
+            self._admin.restore.wipe(name, walks=walk)
         self._empty_outbox()
         # Rows from the future, from a clock years ahead, would push all new tokens behind that clock.
         self._store.bring_back(self._frontier.clock_ms() / 1000)
@@ -184,6 +183,14 @@ class Rebuild:
         self._store.renew_epoch(epoch, self._frontier.ledger)
         settle_ages(self._frontier, self._store)
         self._admin.restore.go_on()
+
+    def _keep_texts(self, sites: Mapping[str, Site]) -> None:
+        """Keep the published texts in the database: behind the wipe a new or an older one would not know the sites."""
+        epoch = self._admin.restore.epoch() or self._store.epoch(self._frontier.ledger) or ""
+        for name in sites:
+            text = self._frontier.sites.published(name)
+            if text is not None and text != self._store.kept_site(name):
+                self._store.keep(name, text, epoch, self._frontier.ledger)
 
     def _empty_outbox(self) -> None:
         deadline = time.monotonic() + OUTBOX_WAIT_S

@@ -16,6 +16,7 @@ from crawl_tasks.store.rows import digest
 from crawl_tasks.store.statements import Statements
 
 DEFAULT_INSTALLATION: Final = "crawl"
+_VALUE: Final = cast(tables.meta.c.value, BigInteger)
 
 
 def refuse_others(connection: Connection, sites: Sequence[str], ledger: str) -> None:
@@ -57,14 +58,33 @@ def drawn_of(ledger: str) -> str:
     return name if len(name) <= tables.META_LENGTH else f"drawn:{digest(name)}"
 
 
-def read_drawn(connection: Connection, ledger: str) -> int:
-    """Return the greatest number of a batch that was drawn, 0 without one."""
-    return int(connection.scalar(select(tables.meta.c.value).where(tables.meta.c.name == drawn_of(ledger))) or 0)
+def own_change_of(ledger: str) -> str:
+    """Return the name of the row with the last change by the pages of a ledger."""
+    name = f"change@{ledger}"
+    return name if len(name) <= tables.META_LENGTH else f"change:{digest(name)}"
+
+
+def read_number(connection: Connection, name: str) -> int | None:
+    """Return a number of table `meta`, None without one."""
+    value = connection.scalar(select(tables.meta.c.value).where(tables.meta.c.name == name))
+    return None if value is None else int(value)
 
 
 def raise_number(connection: Connection, statements: Statements, name: str, number: int) -> None:
     """Raise a number of table `meta`, unless it is higher."""
-    value = cast(tables.meta.c.value, BigInteger)
-    higher = cast(case((value > number, value), else_=number), String)
+    higher = cast(case((number < _VALUE, _VALUE), else_=number), String)
     statements.add(connection, tables.meta, [(name, str(number))])
     connection.execute(update(tables.meta).where(tables.meta.c.name == name).values(value=higher))
+
+
+def note_own_change(connection: Connection, statements: Statements, ledger: str, change: int, acked: int) -> None:
+    """Note the change by some pages of a ledger, of which Redis knows the changes up to `acked`.
+
+    A database that lacks some of those was restored. It stays behind, or its next changes would hide that.
+    """
+    name = own_change_of(ledger)
+    if acked:
+        is_whole = (tables.meta.c.name == name) & (acked <= _VALUE)
+        connection.execute(update(tables.meta).where(is_whole).values(value=str(change)))
+    else:
+        raise_number(connection, statements, name, change)

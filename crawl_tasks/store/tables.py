@@ -279,7 +279,7 @@ decisions = Table(
 meta = Table(
     "meta",
     metadata,
-    _key("name", "`application`, `schema`, `change`, or of a ledger `epoch`, `drawn@INSTALLATION:CELL`.", META_LENGTH),
+    _key("name", "`application`, `schema`, `change`; of a ledger `epoch`, `drawn@`, `change@CRAWL:CELL`.", META_LENGTH),
     Column("value", String(100), nullable=False, comment="The value: of `change` the last `change_id`."),
     comment="The identity of the database.",
 )

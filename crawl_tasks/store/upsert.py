@@ -29,8 +29,10 @@ from crawl_tasks.store.ledger_notes import (
     epoch_of,
     installation_of,
     is_of_others,
+    note_own_change,
+    own_change_of,
     raise_number,
-    read_drawn,
+    read_number,
     refuse_others,
 )  # fmt: skip
 from crawl_tasks.store.rows import request_rows
@@ -90,8 +92,10 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def write(self, batch: Sequence[Items]) -> Written:
+    def write(self, batch: Sequence[Items], ledger: str = "", acked: int = 0) -> Written:
         """Store a batch in one transaction. A replay, in any order, changes nothing.
+
+        The change counts for a `ledger` that remembers those up to `acked`: see `note_own_change`.
 
         Raises:
             DataRejected: nothing of the batch is stored, and nothing would be the next time.
@@ -102,19 +106,19 @@ class Store:
             return Written()
         with explained(self.database.url):
             try:
-                return self._attempt(pages)
+                return self._attempt(pages, ledger, acked)
             except _OF_VALUES:
-                return self._attempt_clean(batch)
+                return self._attempt_clean(batch, ledger, acked)
             except DBAPIError as error:
                 if is_of_values(error):
-                    return self._attempt_clean(batch)
+                    return self._attempt_clean(batch, ledger, acked)
                 if not is_passing(error):
                     raise
-                return self._attempt(pages)
+                return self._attempt(pages, ledger, acked)
 
-    def _attempt_clean(self, batch: Sequence[Items]) -> Written:
+    def _attempt_clean(self, batch: Sequence[Items], ledger: str, acked: int) -> Written:
         try:
-            return self._attempt([clean(page) for page in batch])
+            return self._attempt([clean(page) for page in batch], ledger, acked)
         except _OF_VALUES as error:
             raise DataRejected(f"store: a value that cannot be stored: {type(error).__name__}: {error}") from error
         except DBAPIError as error:
@@ -139,7 +143,8 @@ class Store:
             refuse_others(connection, [site], ledger)
             self._statements.replace(connection, tables.sites, [(site, text, installation_of(ledger))])
             is_new = connection.scalar(select(tables.meta.c.name).where(tables.meta.c.name.startswith("epoch"))) is None
-            self._statements.add(connection, tables.meta, [(epoch_of(ledger), epoch)])
+            if self._statements.add(connection, tables.meta, [(epoch_of(ledger), epoch)]):
+                self._statements.add(connection, tables.meta, [(own_change_of(ledger), "0")])
             return is_new
 
     def decide(self, decisions: Sequence[Decision], ledger: str) -> None:
@@ -178,7 +183,7 @@ class Store:
         """Set the epoch of a ledger: from now on its successor fills this database, or none."""
         with explained(self.database.url), self.database.writing() as connection:
             if epoch is None:
-                names = epoch_of(ledger), drawn_of(ledger)
+                names = epoch_of(ledger), drawn_of(ledger), own_change_of(ledger)
                 connection.execute(delete(tables.meta).where(tables.meta.c.name.in_(names)))
             else:
                 self._statements.replace(connection, tables.meta, [(epoch_of(ledger), epoch)])
@@ -197,23 +202,30 @@ class Store:
     def last_change(self) -> int:
         """Return the last change of posts and comments, 0 without one. All changes up to the last can be read."""
         with self.database.reading() as connection:
-            found = connection.execute(select(tables.meta.c.value).where(tables.meta.c.name == "change"))
-            return int(found.scalar_one_or_none() or 0)
+            return read_number(connection, "change") or 0
+
+    def own_change(self, ledger: str) -> int | None:
+        """Return the last change by the pages of a ledger, 0 before the first, None where an older version wrote."""
+        with self.database.reading() as connection:
+            return read_number(connection, own_change_of(ledger))
 
     def drawn(self, ledger: str) -> int:
         """Return the greatest number of a batch that was noted as drawn from a ledger's outbox, 0 without one."""
         with self.database.reading() as connection:
-            return read_drawn(connection, ledger)
+            return read_number(connection, drawn_of(ledger)) or 0
 
     def note_drawn(self, ledger: str, number: int) -> None:
         """Note the number of a batch that was drawn from a ledger's outbox."""
         with explained(self.database.url), self.database.writing() as connection:
             raise_number(connection, self._statements, drawn_of(ledger), number)
 
-    def raise_change(self, least: int) -> None:
-        """Let changes go on above a number: their readers have seen those until there."""
+    def settle_change(self, ledger: str, least: int) -> int:
+        """Let changes go on above a number, which their readers have seen, and take the last for the ledger's own."""
         with explained(self.database.url), self.database.writing() as connection:
             raise_number(connection, self._statements, "change", least)
+            last = read_number(connection, "change") or 0
+            raise_number(connection, self._statements, own_change_of(ledger), last)
+            return last
 
     def bring_back(self, now: float) -> int:
         """Set times well after `now`, Redis' clock in seconds, to `now`. Return the number of rows changed."""
@@ -250,11 +262,13 @@ class Store:
         with self.database.reading() as connection:
             refuse_others(connection, sites, ledger)
 
-    def _attempt(self, pages: Sequence[Items]) -> Written:
+    def _attempt(self, pages: Sequence[Items], ledger: str, acked: int) -> Written:
         with self.database.writing() as connection:
             has_texts = any(page.posts or page.comments or page.swept for page in pages)
             # A batch of visits alone takes no change: a change is a lock that all other writers wait for.
             change = self._statements.next_change(connection) if has_texts else None
+            if change and ledger:
+                note_own_change(connection, self._statements, ledger, change.change_id, acked)
             pages = of_this_life(connection, pages)
             batch = gather(pages)
             authors = self.authors.unknown(pages)

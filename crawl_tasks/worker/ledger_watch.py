@@ -1,6 +1,6 @@
-"""The ledger watch: store workers check every few seconds that Redis still holds the ledger of their database.
+"""The ledger watch: store workers check every few seconds that Redis and their database belong together.
 
-If Redis does not, all sites stand still until an operator runs `crawl-tasks recover`. With CRAWL_RECOVER=auto the first
+If they do not, all sites stand still until an operator runs `crawl-tasks recover`. With CRAWL_RECOVER=auto the first
 worker that notices rebuilds the ledger.
 """
 
@@ -16,8 +16,7 @@ from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
-from crawl_tasks.recovery.ages import OLDER_DATABASE, OLDER_REDIS, loss_of
+from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.store_task import OutboxConsumer
 
@@ -36,13 +35,7 @@ DECIDE_EVERY_S = 60.0
 """Time after which the decisions of the database are handed to Redis again, in seconds."""
 
 
-def how_to_recover(loss: str) -> str:
-    """Return what is lost, with the command that mends it."""
-    return f"{loss}; run: crawl-tasks recover"
-
-
-LOST = how_to_recover(LOST_LEDGER)
-HALTS = frozenset({LOST, how_to_recover(OLDER_DATABASE)})
+HALTS = frozenset(loss.advice for loss in LedgerState if loss.halts)
 """The reasons for which this watch halts all sites."""
 
 
@@ -100,20 +93,20 @@ class LedgerWatch:
         """
         with self._open_store() as store:
             loss = loss_of(self._frontier, store)
-            if loss in {"", OLDER_REDIS}:
+            if not loss.halts:
                 self._go_on(store, loss)
             elif self._by_itself:
                 self._rebuild(store)
             else:
-                self._admin.restore.halt(how_to_recover(loss))
-                self._log_once(how_to_recover(loss))
+                self._admin.restore.halt(loss.advice)
+                self._log_once(loss.advice)
 
-    def _go_on(self, store: Store, loss: str) -> None:
+    def _go_on(self, store: Store, loss: LedgerState) -> None:
         # A Redis that lost its last writes is crawled on with: what they said is done again.
         if not loss:
             self._is_logged = False
         elif not self._is_logged:
-            log.error("Redis has lost its last writes", extra={"error": how_to_recover(loss)})
+            log.error("Redis has lost its last writes", extra={"error": loss.advice})
             self._is_logged = True
         # Only a halt of this watch ends by itself: the lost Redis is back. Other reasons need a person.
         if self._admin.restore.halted() in HALTS:

@@ -57,8 +57,8 @@ class WriteResult(Protocol):
 class Sink(Protocol):
     """The destination of items: a `store.upsert.Store`, or another whose writes are atomic and idempotent."""
 
-    def write(self, batch: Sequence[Items], /) -> WriteResult:
-        """Write the items of some pages in one transaction."""
+    def write(self, batch: Sequence[Items], ledger: str, acked: int, /) -> WriteResult:
+        """Write the items of some pages in one transaction, for a ledger that knows of changes up to `acked`."""
 
     def thread_counts(self, site: str, keys: Collection[str], /) -> Sequence[ThreadCount]:
         """Return those of some threads at rest whose lists count several replies."""
@@ -141,21 +141,21 @@ class OutboxConsumer:
         self._store_decisions(self._store)
         pages = 0
         for _ in range(MOST_BATCHES):
-            number, drawn = self._frontier.outbox.draw(self._taker, self._batch, self._drawn)
-            if not drawn:
+            drawn = self._frontier.outbox.draw(self._taker, self._batch, self._drawn)
+            if not drawn.pages:
                 break
-            self._note_drawn(self._store, number)
-            batch = self._readable(drawn)
+            self._note_drawn(self._store, drawn.number)
+            batch = self._readable(drawn.pages)
             # Before their items: from items alone, without the name of their ledger, no rebuild is possible.
             self._keep_sites(self._store, {items.site for _, items in batch})
-            gains, stored, missed, change_id = self._write(self._store, batch)
+            gains, stored, missed, change_id = self._write(self._store, batch, drawn.acked)
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
             acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains), change_id)
             for _, items in batch:
                 self._threads.note(items, self._clock())
             self._tell_stored(batch, stored, acked.ended)
-            pages += len(drawn)
+            pages += len(drawn.pages)
             if acked.untaken < self._worth:
                 break
         if pages:
@@ -256,7 +256,7 @@ class OutboxConsumer:
         return batch
 
     def _write(
-        self, store: Sink, batch: Sequence[tuple[bytes, Items]]
+        self, store: Sink, batch: Sequence[tuple[bytes, Items]], acked: int
     ) -> tuple[list[StoredChange], dict[str, list[bytes]], list[Request], int]:
         """Write a batch. If the database refuses a value in the batch, write all pages but those with such a value.
 
@@ -264,15 +264,15 @@ class OutboxConsumer:
             The gains, the ids of the stored pages by site, the pages to fetch again, and the last change.
         """
         try:
-            result = store.write([items for _, items in batch])
+            result = store.write([items for _, items in batch], self._frontier.ledger, acked)
         except DataRejected as error:
             if len(batch) == 1:
                 self._reject(batch[0][0], error)
                 return [], {}, [], 0
             # The error of a database names no page. Bisection finds one bad page of 500 in 9 rounds.
             middle = len(batch) // 2
-            first, some, missed, before = self._write(store, batch[:middle])
-            second, others, more, after = self._write(store, batch[middle:])
+            first, some, missed, before = self._write(store, batch[:middle], acked)
+            second, others, more, after = self._write(store, batch[middle:], acked)
             sites = some.keys() | others.keys()
             ids = {site: some.get(site, []) + others.get(site, []) for site in sites}
             return first + second, ids, missed + more, max(before, after)

@@ -40,14 +40,14 @@ def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(
         lease = frontier.lease("demo", rid)
         assert isinstance(lease, Lease)
         frontier.commit(lease, Parsed(Items("demo")))
-    frontier.outbox.read("a store worker that cannot write", 10)
+    frontier.outbox.draw("a store worker that cannot write", 10)
     during = take_snapshot(frontier)
 
     assert alerts(during) == {"CrawlOutboxFull"}
     for seconds in (STORE_LATE_S + 1, 3600, 86_400):
         assert alerts(later(during, seconds)) == {"CrawlOutboxFull", "CrawlStoreFails"}
 
-    drawn = frontier.outbox.read("another", 10, takeover_ms=0)
+    drawn = frontier.outbox.draw("another", 10, takeover_ms=0).pages
     frontier.outbox.ack({"demo": [page for page, _ in drawn]})
     assert alerts(take_snapshot(frontier)) == set()
 

@@ -185,7 +185,7 @@ def work_off(frontier: Frontier, client: redis.Redis, stage: Stage, rids: list[i
 
 def draw_all(frontier: Frontier, name: str = "demo") -> Iterator[tuple[bytes, bytes]]:
     """Take and acknowledge all that waits for the store."""
-    while some := frontier.outbox.read("bench", 100):
+    while some := frontier.outbox.draw("bench", 100).pages:
         yield from some
         frontier.outbox.ack({name: [id for id, _ in some]})
 

@@ -230,10 +230,10 @@ def _operate(frontier: Frontier, size: Size) -> None:
     frontier.kept_pages.reopen(BIG, Stage.POST)
     admin.restore.lock("bench", 1000)
     admin.restore.lock("bench", 0)
-    for page_id, _ in frontier.outbox.read("bench", 100):
+    for page_id, _ in frontier.outbox.draw("bench", 100).pages:
         admin.failed.items.put(page_id, "to measure")
     admin.failed.items.retry()
-    while pages := frontier.outbox.read("bench", 200):
+    while pages := frontier.outbox.draw("bench", 200).pages:
         frontier.outbox.ack({BIG: [page_id for page_id, _ in pages]})
 
 

@@ -200,6 +200,6 @@ class SmallCrawl:
 
     def items(self) -> list[Items]:
         """Return what waits for the store and take it away."""
-        drawn = self.frontier.outbox.read("test", 1000)
+        drawn = self.frontier.outbox.draw("test", 1000).pages
         self.frontier.outbox.ack({"demo": [page for page, _ in drawn]})
         return [read_items(text) for _, text in drawn]

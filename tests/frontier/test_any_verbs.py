@@ -146,9 +146,9 @@ class AnyVerbs(RuleBasedStateMachine):
 
     @rule(most=st.integers(1, 9), taker=st.sampled_from("ab"), overlaps=st.booleans(), shelf=st.sampled_from(SHELF))
     def store(self, most: int, taker: str, *, overlaps: bool, shelf: str) -> None:
-        drawn = self.frontier.outbox.read(taker, most, takeover_ms=0)
+        drawn = self.frontier.outbox.draw(taker, most, takeover_ms=0).pages
         if overlaps:
-            self.ledger.acknowledge(self.frontier.outbox.read("c", most, takeover_ms=0)[:2])
+            self.ledger.acknowledge(self.frontier.outbox.draw("c", most, takeover_ms=0).pages[:2])
         if drawn and shelf == "put":
             Admin(self.frontier).failed.items.put(drawn.pop()[0], "why")
         if shelf == "back":

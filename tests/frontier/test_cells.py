@@ -85,7 +85,7 @@ def settled(frontier: Frontier) -> Frontier:
     frontier.commit(lease(frontier, rids[3]), Parsed(NOTHING.items, [post(9999)]))
     frontier.sites.pause("demo", Operator("ann", "asked to"))
     frontier.sites.resume("demo", Operator("ann", "went well"))
-    frontier.outbox.ack({"demo": [page for page, _ in frontier.outbox.read("store", 10)]})
+    frontier.outbox.ack({"demo": [page for page, _ in frontier.outbox.draw("store", 10).pages]})
     frontier.client.setbit("test:s:demo:seen:bitmap", 9_000_000, 1)
     frontier.client.sadd("test:s:demo:overrun", 1)
     frontier.client.expire("test:s:demo:overrun", 3600)
@@ -178,7 +178,7 @@ def test_pages_that_were_laid_aside_are_no_lost_ones_in_the_new_cell(cells: list
     one.admit("demo", posts(2))
     for rid in released(one.client):
         one.commit(lease(one, rid), NOTHING)
-    pages = one.outbox.read("w", 10)
+    pages = one.outbox.draw("w", 10).pages
     Admin(one).failed.items.put(pages[1][0], "a value that no column takes")
     one.outbox.ack({"demo": [pages[0][0]]})
     mover = SiteTransfer("demo", one, two)
@@ -190,7 +190,7 @@ def test_pages_that_were_laid_aside_are_no_lost_ones_in_the_new_cell(cells: list
     move(one, two)
 
     assert Admin(one).failed.items.retry() == 1
-    one.outbox.ack({"demo": [page for page, _ in one.outbox.read("w", 10)]})
+    one.outbox.ack({"demo": [page for page, _ in one.outbox.draw("w", 10).pages]})
     assert Inspector(two).count_requests("demo").count("stored") == 2
     assert [*Check(one, None).run(), *Check(two, None).run()] == []
 
@@ -343,7 +343,7 @@ def test_what_a_mover_who_was_cut_off_left_behind_is_no_part_of_the_site(cells: 
     stays.begin()
     stays.stay()
     one.sites.flush_queue("demo")
-    one.outbox.ack({"demo": [page for page, _ in one.outbox.read("store", 10_000)]})
+    one.outbox.ack({"demo": [page for page, _ in one.outbox.draw("store", 10_000).pages]})
     move(one, two)
 
     assert Inspector(two).count_requests("demo").open == 0

@@ -100,7 +100,7 @@ def test_what_is_stored_is_counted_once_although_the_acknowledgement_is_sent_aga
 ) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    ids = [page_id for page_id, _ in frontier.outbox.read("me", 10)]
+    ids = [page_id for page_id, _ in frontier.outbox.draw("me", 10).pages]
 
     for _ in range(2):
         frontier.outbox.ack({"demo": ids}, {"demo": {"post:new": 3}})

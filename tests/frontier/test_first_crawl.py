@@ -102,7 +102,7 @@ class Watch:
             self.frontier.produce()
             self.work()
             if self.forum.now % 50 == 0:
-                pages = [page for page, _ in self.frontier.outbox.read("store", 1000)]
+                pages = [page for page, _ in self.frontier.outbox.draw("store", 1000).pages]
                 self.frontier.outbox.ack({"demo": pages})
                 self.most_open = max(self.most_open, Inspector(self.frontier).count_requests("demo").open)
 

@@ -279,7 +279,7 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
         store.keep("demo", text or "", epoch or "", crawl.frontier.ledger)
         crawl.scan()
         if key == "shelf":
-            for page_id, _ in crawl.frontier.outbox.read("store", 10):
+            for page_id, _ in crawl.frontier.outbox.draw("store", 10).pages:
                 Admin(crawl.frontier).failed.items.put(page_id, "refused")
         assert flaws(crawl.frontier, store) == set()
         client.delete(f"test:{key}")
@@ -298,7 +298,7 @@ def test_what_was_dropped_from_the_shelf_is_not_missed(crawl: SmallCrawl, client
     crawl.publish("boards: [1]\n")
     crawl.forum.board("1", 1, "10 0")
     crawl.scan()
-    for page_id, _ in crawl.frontier.outbox.read("store", 10):
+    for page_id, _ in crawl.frontier.outbox.draw("store", 10).pages:
         Admin(crawl.frontier).failed.items.put(page_id, "refused")
 
     Admin(crawl.frontier).failed.items.drop()

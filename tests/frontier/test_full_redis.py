@@ -67,7 +67,7 @@ def test_when_nothing_can_be_written_what_is_leased_ends_and_is_stored(
     assert frontier.commit(lease, Parsed(Items("demo"), children=(post(50)._replace(key="50"),))) is not None
     assert frontier.tick("me").is_leader
 
-    [(page, _)] = frontier.outbox.read("me", 10)
+    [(page, _)] = frontier.outbox.draw("me", 10).pages
     assert frontier.outbox.ack({"demo": [page]}).untaken == 0
     counts = Inspector(frontier).count_requests("demo")
     assert (counts.done, counts.leased, counts.admitted) == (1, 0, 11)

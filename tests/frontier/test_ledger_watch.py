@@ -18,12 +18,12 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Operator
-from crawl_tasks.recovery.ages import OLDER_DATABASE, OLDER_REDIS, loss_of
+from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.worker.ledger_watch import LOST, LedgerWatch, prepare_rebuild
+from crawl_tasks.worker.ledger_watch import LedgerWatch, prepare_rebuild
 from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import posts
 from tests.frontier.small_crawl import SmallCrawl
@@ -74,7 +74,7 @@ def test_all_sites_stand_still_with_one_line_until_somebody_recovers(
 
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == ["all sites stand still"]
     assert crawl.scan() == []
-    assert Inspector(crawl.frontier).health(["list"]).halted == LOST
+    assert Inspector(crawl.frontier).health(["list"]).halted == LedgerState.LOST.advice
 
     prepare_rebuild(crawl.frontier, store, None).run_if_lost(lambda _: None)
 
@@ -115,7 +115,7 @@ def test_the_redis_that_was_missed_lets_all_go_on(
     epoch = client.get("test:epoch") or b""
     client.delete("test:epoch")
     guard.look()
-    assert Admin(crawl.frontier).restore.halted() == LOST
+    assert Admin(crawl.frontier).restore.halted() == LedgerState.LOST.advice
 
     client.set("test:epoch", epoch)
     guard.look()
@@ -202,7 +202,7 @@ def test_a_database_that_was_restored_is_noticed_and_filled_again(
         if not by_itself:
             said = [str(found) for found in Check(crawl.frontier, restored).run()]
             assert [line.rpartition(": ")[2] for line in said] == ["crawl-tasks recover"]
-            assert OLDER_DATABASE in said[0]
+            assert LedgerState.OLDER_DATABASE in said[0]
             assert crawl.scan() == []
             assert prepare_rebuild(crawl.frontier, restored, None).run_if_lost(lambda _: None)
         crawl.scan()
@@ -229,7 +229,7 @@ def test_a_redis_that_lost_its_last_writes_is_crawled_on_with_named_and_mended_b
 
     assert [record.message for record in caplog.records] == ["Redis has lost its last writes"]
     assert [str(found) for found in Check(crawl.frontier, store).run()] == [
-        f"Redis has lost its last writes, and what it knew by them ({OLDER_REDIS}): crawl-tasks recover"
+        f"Redis has lost its last writes, and what it knew by them ({LedgerState.OLDER_REDIS}): crawl-tasks recover"
     ]
     assert Admin(crawl.frontier).restore.halted() == ""
     assert prepare_rebuild(crawl.frontier, store, None).run_if_lost(lambda _: None)
@@ -251,7 +251,7 @@ def test_a_store_worker_notices_by_its_next_batch_that_redis_went_back_between_t
         crawl.scan()
         worker.run()
 
-    assert loss_of(crawl.frontier, store) == OLDER_REDIS
+    assert loss_of(crawl.frontier, store) == LedgerState.OLDER_REDIS
 
 
 def test_store_workers_beside_each_other_take_no_redis_for_older(
@@ -264,7 +264,7 @@ def test_store_workers_beside_each_other_take_no_redis_for_older(
             crawl.scan()
             OutboxConsumer(crawl.frontier, lambda own=own: own, batch=1, worth=1, clock=lambda: now[0]).run()
 
-    assert loss_of(crawl.frontier, store) == ""
+    assert loss_of(crawl.frontier, store) is LedgerState.WHOLE
 
 
 @pytest.mark.parametrize("what", ["pause", "drain", "remove", "hold", "interval", "flush", "withdraw"])
@@ -319,7 +319,7 @@ def test_a_redis_of_before_a_site_was_erased_and_begun_anew_counts_as_older(
 
     ledger_watch(crawl.frontier, database, by_itself=False).look()
 
-    assert loss_of(crawl.frontier, store) == OLDER_REDIS
+    assert loss_of(crawl.frontier, store) == LedgerState.OLDER_REDIS
 
 
 def test_a_site_that_was_erased_and_begun_anew_makes_no_redis_older(
@@ -334,4 +334,4 @@ def test_a_site_that_was_erased_and_begun_anew_makes_no_redis_older(
 
     ledger_watch(crawl.frontier, database, by_itself=False).look()
 
-    assert loss_of(crawl.frontier, store) == ""
+    assert loss_of(crawl.frontier, store) is LedgerState.WHOLE

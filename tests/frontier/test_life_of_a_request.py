@@ -57,7 +57,7 @@ def test_a_commit_ends_the_request_enters_its_children_and_releases_the_next(
     assert receipt is not None
     assert (receipt.new, receipt.known, receipt.released) == (1, 1, 1)
     assert released(client) == [5]
-    [(_, text)] = frontier.outbox.read("me", 10)
+    [(_, text)] = frontier.outbox.draw("me", 10).pages
     found = read_items(text)
     assert found[:4] == items[:4]
     assert [(visit.key, visit.is_done) for visit in found.visits] == [("1", True), ("6", False)]
@@ -284,10 +284,10 @@ def test_another_process_takes_the_floor_when_the_ticker_is_silent(frontier: Fro
 def test_items_a_dead_taker_left_are_drawn_again(frontier: Frontier, client: redis.Redis) -> None:
     frontier.admit("demo", posts(1))
     frontier.commit(lease(frontier, released(client)[0]), Parsed(Items("demo", posts=(Post("1", 1.0),))))
-    [(page_id, _)] = frontier.outbox.read("dead", 10)
+    [(page_id, _)] = frontier.outbox.draw("dead", 10).pages
 
-    assert frontier.outbox.read("living", 10) == []
-    [(again, _)] = frontier.outbox.read("living", 10, takeover_ms=0)
+    assert frontier.outbox.draw("living", 10).pages == []
+    [(again, _)] = frontier.outbox.draw("living", 10, takeover_ms=0).pages
 
     assert again == page_id
     assert frontier.outbox.ack({"demo": [page_id]}).untaken == 0

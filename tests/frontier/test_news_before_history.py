@@ -229,7 +229,7 @@ def test_a_walk_that_went_far_is_made_again_behind_the_next_scan_and_as_backfill
     assert {one.request.page: one.request.priority for one in walked} == {2: 1, 3: 1, 4: 1}
     assert client.hexists(BOARD, "walk_open") == 0
     # The database is told the same, for a recovery.
-    told = [visit for _, text in frontier.outbox.read("t", 100) for visit in read_items(text).visits]
+    told = [visit for _, text in frontier.outbox.draw("t", 100).pages for visit in read_items(text).visits]
     assert {visit.priority for visit in told if visit.page > 1} == {1}
 
 

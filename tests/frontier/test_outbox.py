@@ -33,7 +33,7 @@ def test_while_the_store_is_behind_nothing_is_leased_or_released(frontier: Front
     assert bounded.tick("me").is_leader
     assert released(client) == []
 
-    bounded.outbox.ack({"demo": [page_id for page_id, _ in bounded.outbox.read("me", 10)]})
+    bounded.outbox.ack({"demo": [page_id for page_id, _ in bounded.outbox.draw("me", 10).pages]})
     bounded.admit("demo", [])  # any verb that releases
 
     assert len(released(client)) == 4
@@ -71,7 +71,7 @@ def test_pages_in_the_hands_of_a_store_worker_are_no_reason_to_call_it_again(
     for rid in released(client):
         calling.commit(lease(calling, rid), NOTHING)
         if client.delete("store"):
-            taken.append([page_id for page_id, _ in calling.outbox.read(f"worker {len(taken)}", 2)])
+            taken.append([page_id for page_id, _ in calling.outbox.draw(f"worker {len(taken)}", 2).pages])
         calls.append(len(taken))
 
     assert calls == [0, 1, 1, 2]
@@ -84,8 +84,8 @@ def test_pages_that_another_store_worker_took_over_are_counted_as_stored_once(
     frontier.admit("demo", posts(4))
     for rid in released(client):
         frontier.commit(lease(frontier, rid), NOTHING)
-    slow = [page for page, _ in frontier.outbox.read("slow", 2)]
-    quick = [page for page, _ in frontier.outbox.read("quick", 4, takeover_ms=0)]
+    slow = [page for page, _ in frontier.outbox.draw("slow", 2).pages]
+    quick = [page for page, _ in frontier.outbox.draw("quick", 4, takeover_ms=0).pages]
 
     frontier.outbox.ack({"demo": slow})
     frontier.outbox.ack({"demo": quick})
@@ -99,7 +99,7 @@ def test_store_workers_that_come_and_go_leave_nothing_in_an_empty_outbox(
     for number in (1, 2):
         frontier.admit("demo", [post(number)])
         frontier.commit(lease(frontier, released(client)[0]), NOTHING)
-        drawn = frontier.outbox.read(f"worker {number}", 10)
+        drawn = frontier.outbox.draw(f"worker {number}", 10).pages
         frontier.outbox.ack({"demo": [page for page, _ in drawn]})
 
     assert (len(drawn), client.exists("test:outbox")) == (1, 0)

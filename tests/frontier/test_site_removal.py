@@ -18,6 +18,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.model import Operator
+from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
@@ -174,16 +175,15 @@ def test_a_recovery_that_was_cut_off_counts_as_a_lost_ledger_until_one_ends(
     frontier: Frontier, store: Store, tmp_path: Path
 ) -> None:
     store.keep("demo", dump_site(SITE), Admin(frontier).restore.epoch() or "", frontier.ledger)
-    restore = Admin(frontier).restore
-    assert not restore.is_lost(store.epoch(frontier.ledger))
+    assert loss_of(frontier, store) is LedgerState.WHOLE
 
-    restore.wipe("demo")
+    Admin(frontier).restore.wipe("demo")
 
-    assert restore.is_lost(store.epoch(frontier.ledger))
+    assert loss_of(frontier, store) is LedgerState.CUT_OFF
     publish_site(frontier, SITE, None)
-    assert restore.is_lost(store.epoch(frontier.ledger))
+    assert loss_of(frontier, store) is LedgerState.CUT_OFF
     frontier.sites.apply_decision("demo")
-    assert not restore.is_lost(store.epoch(frontier.ledger))
+    assert loss_of(frontier, store) is LedgerState.WHOLE
 
 
 # -- what arrives later -----------------------------------------------------------------------------------------------
@@ -202,10 +202,10 @@ def test_what_a_store_worker_that_slept_still_holds_of_an_erased_site_is_not_sto
 ) -> None:
     frontier = crawl.frontier
     one_thread(crawl, "to be erased")
-    drawn = frontier.outbox.read("stopped", 100)
+    drawn = frontier.outbox.draw("stopped", 100).pages
     token = frontier.sites.remove("demo", ANN, erases=True)
     Admin(frontier).restore.wipe("demo", token)
-    store.write([read_items(text) for _, text in frontier.outbox.read("other", 100, takeover_ms=0)])
+    store.write([read_items(text) for _, text in frontier.outbox.draw("other", 100, takeover_ms=0).pages])
     frontier.outbox.ack({"demo": [page_id for page_id, _ in drawn]})
     [removal] = Admin(frontier).decisions.of(["demo"])
     store.erase("demo", removal.at_ms)
@@ -245,8 +245,8 @@ def test_the_last_pages_of_a_removed_site_do_not_count_for_the_next_one_of_its_n
 
     frontier.sites.publish("demo", "v2", dump_site(SITE), TERMS | {"window": 9}, [])
     done(released(client)[:5])
-    Admin(frontier).failed.items.put(frontier.outbox.read("me", 1)[0][0], "why")
-    before = frontier.outbox.read("me", 100)
+    Admin(frontier).failed.items.put(frontier.outbox.draw("me", 1).pages[0][0], "why")
+    before = frontier.outbox.draw("me", 100).pages
     remove(frontier)
     frontier.sites.publish("demo", "v1", dump_site(SITE), TERMS, [], FILES)
     frontier.admit("demo", posts(3))
@@ -259,7 +259,7 @@ def test_the_last_pages_of_a_removed_site_do_not_count_for_the_next_one_of_its_n
 
     assert "unstored 3 pages" in flaws(frontier)
     assert Admin(frontier).failed.items.retry() == 1
-    frontier.outbox.ack({"demo": [page_id for page_id, _ in frontier.outbox.read("me", 9)]})
+    frontier.outbox.ack({"demo": [page_id for page_id, _ in frontier.outbox.draw("me", 9).pages]})
     assert Inspector(frontier).count_requests("demo").count("stored") == 0
 
 

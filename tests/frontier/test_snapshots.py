@@ -62,7 +62,7 @@ def test_every_verb_is_seen_by_the_next_look(frontier: Frontier, client: redis.R
         "heed": lambda: frontier.sites.set_crawl_delay("demo", 3.0),
         "hold": lambda: Admin(frontier).board_schedule.change("demo", ["news"], Act.HOLD),
         "stored": lambda: frontier.outbox.ack(
-            {"demo": [frontier.outbox.read("me", 9)[0][0]]}, {"demo": {"post:new": 3}}
+            {"demo": [frontier.outbox.draw("me", 9).pages[0][0]]}, {"demo": {"post:new": 3}}
         ),
         "drain": lambda: frontier.sites.drain("demo"),
     }
@@ -132,5 +132,5 @@ def test_a_run_goes_on_for_a_page_that_was_committed_while_its_snapshot_was_read
 
     assert torn.open == torn.outbox == 0
     assert not is_idle(torn, Cells([frontier]), 0)
-    frontier.outbox.ack({"demo": [page_id for page_id, _ in frontier.outbox.read("a", 9, takeover_ms=0)]})
+    frontier.outbox.ack({"demo": [page_id for page_id, _ in frontier.outbox.draw("a", 9, takeover_ms=0).pages]})
     assert is_idle(torn, Cells([frontier]), 0)

@@ -117,7 +117,7 @@ def test_a_crawl_whose_rows_the_database_rejected_has_failed(crawl: SmallCrawl) 
     start = Start(0.0, take_snapshot(frontier), Stored(0, 0))
     crawl.forum.board("1", 1, "1 0", "2 0")
     crawl.scan()
-    for page_id, _ in frontier.outbox.read("me", 100):
+    for page_id, _ in frontier.outbox.draw("me", 100).pages:
         Admin(frontier).failed.items.put(page_id, "the encoding LATIN1 has no such character")
 
     failures = failures_of(start, take_snapshot(frontier), ())

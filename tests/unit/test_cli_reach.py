@@ -42,7 +42,7 @@ def test_a_limited_run_walks_its_boards_and_is_idle_when_they_are_done(frontier:
     assert not is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)
     frontier.commit(lease, Parsed(Items("tiny")))
     assert not is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)  # what was done is not stored yet
-    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.read("store", 10)]})
+    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.draw("store", 10).pages]})
     assert is_idle(take_snapshot(frontier), cells, since_ms, plan.scanned)
     assert not is_idle(take_snapshot(frontier), cells, since_ms)
 

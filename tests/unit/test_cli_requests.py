@@ -172,7 +172,7 @@ def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
     shown = command("failed", "show", "--kind", "item", first).stdout
     retried = command("failed", "retry", "--kind", "item").stdout
     waiting = frontier.outbox.size()
-    for page_id, _ in frontier.outbox.read("me", 10):
+    for page_id, _ in frontier.outbox.draw("me", 10).pages:
         Admin(frontier).failed.items.put(page_id, "still")
     dropped = command("failed", "drop", "--kind", "item", "--yes").stdout
 

@@ -50,7 +50,7 @@ def finish(frontier: Frontier, rid: int, children: Sequence[Request] = ()) -> No
 
 
 def empty_outbox(frontier: Frontier) -> None:
-    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.read("me", 100)]})
+    frontier.outbox.ack({"tiny": [page_id for page_id, _ in frontier.outbox.draw("me", 100).pages]})
 
 
 def test_a_snapshot_counts_what_the_ledger_holds(frontier: Frontier) -> None:

@@ -88,7 +88,7 @@ def test_every_name_of_the_older_collector_has_its_number(frontier: Frontier) ->
     failing = next(lease for rid in rids if isinstance(lease := frontier.lease("tiny", int(rid)), Lease))
     frontier.fail(failing, Verdict(State.DELAYED, "server_error", "x", delay_ms=60_000), Effort(503, 100, 0, 9, 0))
     gains = {"post:new": 2, "comment:filled": 3, "comment:changed": 5, "comment:unchanged": 7, "comment:restored": 4}
-    frontier.outbox.ack({"tiny": [page for page, _ in frontier.outbox.read("me", 9)]}, {"tiny": gains})
+    frontier.outbox.ack({"tiny": [page for page, _ in frontier.outbox.draw("me", 9).pages]}, {"tiny": gains})
     counts = Inspector(frontier).count_requests("tiny")
     read = samples(Writer(FAMILIES).write(take_snapshot(frontier)))
     spider = [("service", "crawl_tasks"), ("spider", "tiny")]

@@ -42,11 +42,13 @@ def scan_of(ages_h: list[float]) -> Scan:
 
 
 class Ages(NamedTuple):
-    """The greatest change of the database that Redis acknowledged, the batches drawn, and whether Redis went back."""
+    """What Redis remembers of the database, as set_ages.lua describes it."""
 
     change: int
+    own: int
     drawn: int
     is_older: bool
+    walks: bool
 
 
 class Restore:
@@ -64,12 +66,9 @@ class Restore:
         return text.decode() if text is not None else None
 
     def is_lost(self, kept: str | None) -> bool:
-        """Return whether the ledger is lost: the epoch is not `kept`, which the database was filled from.
-
-        A ledger is lost too of which a recovery has begun and not ended.
-        """
+        """Return whether the ledger is lost: the epoch is not `kept`, which the database was filled from."""
         # A database without an epoch was filled from no ledger, so that none can be lost.
-        return kept is not None and (kept != self.epoch() or bool(self.half_built()))
+        return kept is not None and kept != self.epoch()
 
     @explained("recoveries")
     def half_built(self) -> set[str]:
@@ -80,8 +79,9 @@ class Restore:
     @explained("ages")
     def ages(self) -> Ages:
         """Return what Redis remembers of the database."""
-        held = cast("list[bytes | None]", self._client.hmget(self._keys.ages, "change", "drawn", "older"))
-        return Ages(int(held[0] or 0), int(held[1] or 0), held[2] is not None)
+        fields = "change", "own", "drawn", "older", "walks"
+        change, own, drawn, older, walks = cast("list[bytes | None]", self._client.hmget(self._keys.ages, *fields))
+        return Ages(int(change or 0), int(own or 0), int(drawn or 0), older is not None, walks is not None)
 
     def set_ages(self, change: int, drawn: int) -> None:
         """Take Redis and the database for of one age."""
@@ -105,13 +105,15 @@ class Restore:
         """Take or extend the recovery lock, and return the other holder, or "". `for_ms` 0 releases the lock."""
         return cast(bytes, self._scripts.call(Verb.LOCK_RECOVERY, caller, for_ms)[1]).decode()
 
-    def wipe(self, site: str, token: str = "") -> None:
+    def wipe(self, site: str, token: str = "", *, walks: bool = False) -> None:
         """Wipe a site's ledger, guard and boards, and pause the site. Of a removed site nothing is left.
+
+        A recovery that `walks` over all boards is remembered until its end.
 
         Raises:
             ConfigError: another command has taken over, also from the removal of this token.
         """
-        wipe(self._scripts, site, token)
+        wipe(self._scripts, site, token, walks=walks)
 
     def end_removal(self, site: str, token: str) -> None:
         """Let a removed site be published again, when what was stored of it is erased.

@@ -42,7 +42,7 @@ FLAW_KINDS: dict[Violation, Kind] = {
     Violation.BLANK_SITE: _lost("CrawlSiteBlank", "the terms of the site are gone"),
     Violation.OTHER_LEDGER: _lost(
         "CrawlLedgerOther",
-        "Redis holds another ledger than the database was filled from",
+        "Redis and the database do not belong together",
         "crawl-tasks recover",
     ),
     Violation.OLDER_LEDGER: _lost(

@@ -6,6 +6,7 @@
 -- ARGV 1: site
 -- ARGV 2: cursor, 0 to begin
 -- ARGV 3: token of the caller, who takes the work over with cursor 0
+-- ARGV 4: 1 for a recovery that scans all boards to their ends, else 0
 -- RETURNS 0: {0, next cursor (0 at the end)}
 -- RETURNS 1: {1, '0'}, another caller has taken over, and nothing was deleted
 
@@ -23,6 +24,7 @@ if ARGV[2] == '0' then
   if not is_removed and (v[1] == '1' or v[4] and not v[1]) then decisions.adopt_gate(ARGV[1], v[1] or v[2], v[3]) end
   redis.call('UNLINK', key)
   if not is_removed then redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms()) end
+  if ARGV[4] == '1' then redis.call('HSET', P .. ':ages', 'walks', 1) end
   if not is_removed then work = 'recover' elseif work ~= 'erase' then work = 'remove' end
   redis.call('HSET', P .. ':underway', ARGV[1], token .. ' ' .. work)
 elseif holder ~= token then

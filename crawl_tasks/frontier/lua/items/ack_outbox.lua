@@ -64,8 +64,8 @@ if all > 0 then  -- a second call for the same pages counts nothing
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
   end
 end
-if tonumber(ARGV[4] or 0) > tonumber(redis.call('HGET', P .. ':ages', 'change') or 0) then
-  redis.call('HSET', P .. ':ages', 'change', ARGV[4])
+for i, last in ipairs(redis.call('HMGET', P .. ':ages', 'change', 'own')) do
+  if tonumber(ARGV[4] or 0) > tonumber(last or 0) then redis.call('HSET', P .. ':ages', i == 1 and 'change' or 'own', ARGV[4]) end
 end
 if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
 return {0, untaken(), unpack(ended)}
