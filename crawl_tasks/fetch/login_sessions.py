@@ -271,7 +271,10 @@ class Sessions:
         session = Session(token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin)
         # An earlier version did not say which they are: all are secrets then.
         http_only = told.get("http_only", range(len(told["cookies"])))
-        cookies = (StoredCookie(*one[:5], number in http_only) for number, one in enumerate(told["cookies"]))
+        cookies = (
+            StoredCookie(*cookie[:5])._replace(is_http_only=number in http_only)
+            for number, cookie in enumerate(told["cookies"])
+        )
         session.cookies.replace(login.origin, cookies)
         return session
 
