@@ -63,8 +63,12 @@ class Outbox:
         reply = self._scripts.call(
             Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids), change_id
         )
-        _, untaken, *ended = reply
-        return AckResult(cast("int", untaken), tuple(site.decode() for site in cast("list[bytes]", ended)))
+        _, untaken, short, *ended = reply
+        return AckResult(
+            cast("int", untaken),
+            tuple(site.decode() for site in cast("list[bytes]", ended)),
+            {site: frozenset(threads) for site, threads in orjson.loads(cast("bytes", short)).items()},
+        )
 
     @explained("outbox")
     def span(self) -> tuple[str, str] | None:

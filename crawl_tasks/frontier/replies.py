@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
@@ -77,10 +79,14 @@ class FailResult(NamedTuple):
 
 
 class AckResult(NamedTuple):
-    """The result of an acknowledgement: waiting pages that nobody has taken, and sites whose crawl has ended by it."""
+    """The result of an acknowledgement: waiting pages that nobody has taken, and sites whose crawl has ended by it.
+
+    `short` are the threads that are noted to have far fewer replies than listed, by site.
+    """
 
     untaken: int
     ended: tuple[str, ...] = ()
+    short: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from crawl_tasks.model import Stage
 from crawl_tasks.store.database import Database
@@ -36,15 +36,18 @@ class ThreadCount(NamedTuple):
 
 
 def thread_counts(database: Database, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
-    """Return the threads at rest whose lists count several replies, of a site or of some keys.
+    """Return the threads at rest, of a site those whose lists count several replies, or those of some keys.
 
-    Left out are those with another revision than their page was read at, and those with an open comment page.
+    Left out are those with another revision than their page was read at, and those with an open comment page. A thread
+    that is gone rests, and its list counts nothing.
     """
     number = select(comments.c.post_id, func.count().label("stored")).where(comments.c.site == site)
     open_page = select(requests.c.key).where(
         requests.c.site == site, requests.c.stage == Stage.COMMENT.value, requests.c.key == posts.c.post_id,
         requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, ""),
     )  # fmt: skip
+    is_gone = func.coalesce(posts.c.state, "normal") == "deleted"
+    listed = case((is_gone, 0), else_=func.coalesce(posts.c.reply_count, 0))
     found: list[ThreadCount] = []
     parts: list[list[str] | None] = [None]
     if keys is not None:
@@ -53,13 +56,15 @@ def thread_counts(database: Database, site: str, keys: Collection[str] | None = 
         for part in parts:
             of_part = number if part is None else number.where(comments.c.post_id.in_(part))
             counted = of_part.group_by(comments.c.post_id).subquery()
-            query = select(posts.c.post_id, posts.c.url, posts.c.reply_count, func.coalesce(counted.c.stored, 0))
+            query = select(posts.c.post_id, posts.c.url, listed, func.coalesce(counted.c.stored, 0))
             query = query.select_from(posts.outerjoin(counted, counted.c.post_id == posts.c.post_id))
             query = query.where(
-                posts.c.site == site, posts.c.fetched_at.is_not(None), posts.c.reply_count >= LEAST_LISTED,
-                func.coalesce(posts.c.state, "normal") != "deleted", ~open_page.exists(),
-                func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, ""),
-            )  # fmt: skip
-            query = query if part is None else query.where(posts.c.post_id.in_(part))
+                posts.c.site == site,
+                is_gone
+                | posts.c.fetched_at.is_not(None)
+                & ~open_page.exists()
+                & (func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, "")),
+            )
+            query = query.where(listed >= LEAST_LISTED) if part is None else query.where(posts.c.post_id.in_(part))
             found += [ThreadCount(*row) for row in connection.execute(query)]
     return found

@@ -61,7 +61,7 @@ class Sink(Protocol):
         """Write the items of some pages in one transaction, for a ledger that knows of changes up to `acked`."""
 
     def thread_counts(self, site: str, keys: Collection[str], /) -> Sequence[ThreadCount]:
-        """Return those of some threads at rest whose lists count several replies."""
+        """Return those of some threads that are at rest, with the replies that lists count and those stored."""
 
     def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:
         """Keep decisions of operators."""
@@ -152,8 +152,7 @@ class OutboxConsumer:
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
             acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains), change_id)
-            for _, items in batch:
-                self._threads.note(items, self._clock())
+            self._threads.note([items for _, items in batch], acked.short, self._clock())
             self._tell_stored(batch, stored, acked.ended)
             pages += len(drawn.pages)
             if acked.untaken < self._worth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -15,8 +16,10 @@ from crawl_tasks.model import Items
 SETTLES_S = 5.0
 """Seconds after the last page of a thread at which its replies are counted."""
 
-_AT_ONCE = 500
-_MOST = 20_000
+MOST_WRITTEN = 50_000
+"""Threads that wait for their count. Each store task counts all that are due."""
+
+log = logging.getLogger(__name__)
 
 
 class ThreadCount(Protocol):
@@ -38,45 +41,56 @@ CountThreads = Callable[[str, Collection[str]], Sequence[ThreadCount]]
 
 
 class ThreadWatch:
-    """The watch of a storing worker over the threads that it writes. Used by one thread at a time."""
+    """The watch of a storing worker over the threads that it writes. Used by one thread at a time.
+
+    Which threads are short stands in the ledger, for all workers. Each acknowledgement of pages tells it anew.
+    """
 
     def __init__(self, frontier: Frontier) -> None:
         self._frontier = frontier
         self._written: dict[tuple[str, str], float] = {}
-        self._short: set[tuple[str, str]] = set()
+        """The threads and when they were written, the oldest first."""
+        self._short: dict[str, frozenset[str]] = {}
 
-    def note(self, items: Items, now: float) -> None:
-        """Remember the threads of a page. A row of a list is news only of a thread that was short."""
-        keys = {post.post_id for post in items.posts if post.is_page or (items.site, post.post_id) in self._short}
-        keys |= {comment.post_id for comment in items.comments}
-        for key in keys:
-            self._written.pop((items.site, key), None)
-            if len(self._written) < _MOST:
+    def note(self, batch: Iterable[Items], short: Mapping[str, frozenset[str]], now: float) -> None:
+        """Remember the threads of some pages. A row of a list is news only of a thread that is short."""
+        for items in batch:
+            known = self._short[items.site] = short.get(items.site, frozenset())
+            keys = {post.post_id for post in items.posts if post.is_page or post.post_id in known}
+            keys |= {comment.post_id for comment in items.comments}
+            for key in keys:
+                self._written.pop((items.site, key), None)
                 self._written[items.site, key] = now
+        if (over := len(self._written) - MOST_WRITTEN) > 0:
+            log.warning("threads are stored faster than their replies are counted", extra={"uncounted": over})
+            for thread in list(self._written)[:over]:
+                del self._written[thread]
 
     def look(self, count: CountThreads, texts: Mapping[str, str], now: float) -> None:
         """Count the replies of threads that were written a while ago, and note those that are short, or no more.
 
-        `texts` are the published texts of the sites.
+        `texts` are the published texts of the sites. Threads that cannot be counted now, or not noted, are kept.
         """
         due: dict[str, list[str]] = {}
-        for (site, key), at in list(self._written.items())[:_AT_ONCE]:
-            if at + SETTLES_S <= now:
-                due.setdefault(site, []).append(key)
-                del self._written[site, key]
+        for (site, key), at in self._written.items():
+            if at + SETTLES_S > now:
+                break
+            due.setdefault(site, []).append(key)
         for site, keys in due.items():
-            if reads_comments(texts.get(site, "")):
-                self._note(site, count(site, keys), keys)
-
-    def _note(self, site: str, found: Iterable[ThreadCount], keys: Iterable[str]) -> None:
-        short = {thread.post_id: str(thread) for thread in found if thread.is_short}
-        whole = {key for key in keys if key not in short and (site, key) in self._short}
-        if short or whole:
-            self._short |= {(site, key) for key in short}
-            self._short -= {(site, key) for key in whole}
             # A note is not worth the pages, which are stored.
             with suppress(BackendError):
-                self._frontier.sites.note_threads(site, {**short, **dict.fromkeys(whole, "")})
+                if reads_comments(texts.get(site, "")):
+                    self._note(site, count(site, keys))
+                for key in keys:
+                    del self._written[site, key]
+
+    def _note(self, site: str, threads: Sequence[ThreadCount]) -> None:
+        """Note threads. One that is not at rest is not among them, and stays what it was."""
+        short = {thread.post_id: str(thread) for thread in threads if thread.is_short}
+        known = self._short.get(site, frozenset())
+        whole = [thread.post_id for thread in threads if thread.post_id in known and not thread.is_short]
+        if short or whole:
+            self._frontier.sites.note_threads(site, {**short, **dict.fromkeys(whole, "")})
 
 
 @lru_cache(maxsize=64)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from crawl_tasks.cli.crawl import Start
 from crawl_tasks.cli.summary import failures_of
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.sites import MOST_SHORT
+from crawl_tasks.model import Items, Post
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker import thread_watch
 from crawl_tasks.worker.store_task import OutboxConsumer
-from crawl_tasks.worker.thread_watch import SETTLES_S
+from crawl_tasks.worker.thread_watch import SETTLES_S, ThreadWatch
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 
@@ -69,6 +73,78 @@ def test_a_thread_that_is_not_read_whole_is_named_until_it_is(crawl: SmallCrawl,
         f"1 thread has far fewer replies than its list counts: {crawl.forum.url}/post/1 (27 listed, 9 stored)"
     )
     assert mended == ""
+
+
+def test_a_thread_that_another_worker_stores_whole_is_named_no_more(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27")
+    crawl.forum.thread("1", *replies("1", 9))
+    first = Storing(crawl, store).scan()
+    crawl.forum.board("1", 1, "1 28")
+    crawl.forum.thread("1", *replies("1", 28))
+
+    mended = Storing(crawl, store).scan()
+
+    assert (first != "", mended) == (True, "")
+
+
+def test_a_short_thread_whose_page_does_not_come_is_named_on(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27")
+    crawl.forum.thread("1", *replies("1", 9))
+    worker = Storing(crawl, store)
+    worker.scan()
+    crawl.forum.board("1", 1, "1 40")
+    crawl.forum.statuses["/post/1"] = 500
+
+    assert "27 listed, 9 stored" in worker.scan()
+
+
+def test_a_short_thread_that_is_deleted_is_named_no_more(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27", "2 0")
+    crawl.forum.thread("1", *replies("1", 9))
+    crawl.forum.thread("2")
+    worker = Storing(crawl, store)
+    worker.scan()
+    crawl.forum.board("1", 1, "1 40", "2 0")
+    crawl.forum.statuses["/post/1"] = 404
+
+    assert worker.scan() == ""
+
+
+def test_threads_that_could_not_be_counted_or_noted_are_counted_later(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27")
+    crawl.forum.thread("1", *replies("1", 9))
+    Storing(crawl, store).scan()
+    crawl.frontier.sites.note_threads("demo", {}, is_all=True)
+    watch, texts = ThreadWatch(crawl.frontier), {"demo": '{"comment": {"fields": {}}}'}
+    watch.note([Items("demo", posts=(Post("1", is_page=True),))], {}, 0.0)
+
+    def fails(site: str, keys: Collection[str]) -> list[ThreadCount]:
+        raise BackendError("the database is away")
+
+    watch.look(fails, texts, SETTLES_S)
+    before = told(crawl.frontier)
+    watch.look(store.thread_counts, texts, SETTLES_S)
+
+    assert before == ""
+    assert "27 listed, 9 stored" in told(crawl.frontier)
+
+
+def test_threads_that_wait_for_their_count_are_bounded_and_the_oldest_are_left_out(
+    crawl: SmallCrawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(thread_watch, "MOST_WRITTEN", 3)
+    watch, counted = ThreadWatch(crawl.frontier), list[str]()
+    for number in range(5):
+        watch.note([Items("demo", posts=(Post(str(number), is_page=True),))], {}, float(number))
+
+    watch.look(lambda site, keys: counted.extend(keys) or [], {"demo": '{"comment": {"fields": {}}}'}, 100.0)
+
+    assert counted == ["2", "3", "4"]
+    assert "threads are stored faster" in caplog.text
 
 
 def test_a_thread_whose_further_pages_are_on_their_way_is_no_short_one(crawl: SmallCrawl, store: Store) -> None:

@@ -5,7 +5,8 @@
 -- ARGV 2: ages of items by board, as JSON: {site: {board: [number by bucket of AGES_S ..., sum]}}
 -- ARGV 3: ids of the pages, as JSON: {site: [id]}
 -- ARGV 4: greatest change of the database by these pages, 0 for none
--- RETURNS 0: {0, pages that nobody has taken yet, each site whose crawl has ended by this ...}
+-- RETURNS 0: {0, pages that nobody has taken yet, threads with few of their replies as JSON: {site: [id]},
+--   each site whose crawl has ended by this ...}
 
 -- Add ages to a board's histogram. One field a board, and none for unpublished boards: there may be a hundred thousand.
 local function add_ages(key, ages)
@@ -32,7 +33,7 @@ local function take_away(ids)
   return gone
 end
 
-local all, ended = 0, {}
+local all, ended, short = 0, {}, {}
 -- Return the ids of the pages that the present site of this name committed, and those of an earlier one, which was removed.
 local function by_life(name, ids)
   local since, own, earlier = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or math.huge), {}, {}
@@ -45,6 +46,11 @@ end
 
 for name, ids in pairs(cjson.decode(ARGV[3])) do
   local own, earlier = by_life(name, ids)
+  local threads = redis.call('HGET', P .. ':s:' .. name, 'short')
+  if threads then
+    short[name] = {}
+    for id in pairs(cjson.decode(threads)) do table.insert(short[name], id) end
+  end
   local gone = take_away(own)
   all = all + take_away(earlier)
   if gone > 0 then
@@ -68,4 +74,4 @@ for i, last in ipairs(redis.call('HMGET', P .. ':ages', 'change', 'own')) do
   if tonumber(ARGV[4] or 0) > tonumber(last or 0) then redis.call('HSET', P .. ':ages', i == 1 and 'change' or 'own', ARGV[4]) end
 end
 if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
-return {0, untaken(), unpack(ended)}
+return {0, untaken(), cjson.encode(short), unpack(ended)}
