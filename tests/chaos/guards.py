@@ -68,10 +68,10 @@ GUARDS = (
     Guard(
         "pages leave the outbox only when they are stored",
         "crawl_tasks/worker/store_task.py",
-        "            gains, stored, missed, change_id = self._write(self._store, batch)\n",
+        "            gains, stored, missed, change_id = self._write(self._store, batch, drawn.acked)\n",
         "            for page_id, items in batch:\n"
         "                self._frontier.outbox.ack({items.site: [page_id]})\n"
-        "            gains, stored, missed, change_id = self._write(self._store, batch)\n",
+        "            gains, stored, missed, change_id = self._write(self._store, batch, drawn.acked)\n",
         "calls",
         "differ",
     ),
