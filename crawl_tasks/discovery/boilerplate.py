@@ -31,11 +31,8 @@ _OPTIONS = "li, tr, label"
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _BOXES = frozenset(("q", "aside", "details", "fieldset"))
 _PERCENT = re.compile(r"\d\s?%$")
-# With a word or two before the hour, as `at` or `a las`, and a half of the day behind.
-_DAY = (
-    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s(?:[^\W\d_]{1,5}\s){0,2}\d{1,2}[:h]\d\d(?::\d\d)?"
-    r"(?:\s?(?:[AaPp][Mm]|[ef]m\b|[^\x00-\x7f]{1,4}\b))?)?"
-)
+# With words before the hour, as `at` or `de la tarde`. The reader of dates takes the half of the day behind to it.
+_DAY = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s[^\d\n]{0,30}\d{1,2}[:h]\d\d)?"
 
 
 def edited_in(records: Sequence[LexborNode]) -> str | None:

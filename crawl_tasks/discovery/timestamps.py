@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import find_all
+from crawl_tasks.parse.values.clock_words import with_clock
 from crawl_tasks.parse.values.dates import clean, read_date
 from crawl_tasks.parse.values.dates_by_language import DAY
 from crawl_tasks.parse.values.numeric_dates import figures_in, likely_orders, month_before_day, sure_orders
@@ -24,11 +25,8 @@ _BARE_DAYS = frozenset(("today", "yesterday", "今天", "昨天"))
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 # phpBB 2 writes the subject behind the moment.
 _LONGEST_LINE = 150
-UNTIL_TIME = (
-    r"(?i:^.{0,50}?\d{1,2}(?::|h|時)\d\d(?::\d\d|分)?)"
-    r"(?: ?(?:(?i:[aefp]\.?m)\b\.?|[A-Z]{2,5}\b|[^\x00-\x7f](?:\.?[^\x00-\x7f]){0,3}\b\.?)){0,2}(?: ?[+-]\d\d:?\d\d\b)?"
-)
-"""What a moment ends with: the time, the half of the day and the zone."""
+UNTIL_TIME = r"(?i)^.{0,50}?\d{1,2}(?::|h|時)\d\d"
+"""What a moment ends with. The reader of dates takes the half of the day and the zone behind to it."""
 _UTC = ZoneInfo("UTC")
 # Attributes of other values.
 _NO_STAMPS = frozenset(("id", "class", "href", "src", "name", "for", "style", "datetime", "content", "title", "width"))
@@ -61,7 +59,7 @@ def attribute_of(node: LexborNode) -> str | None:
 def until_time(text: str) -> str:
     """Return the text up to the first time of day, the whole text without one: `Posted: May 5, 2008 3:14 pm`."""
     found = re.match(UNTIL_TIME, " ".join(text.split()))
-    return found[0] if found else text
+    return with_clock(found.string, *found.span()) if found else text
 
 
 def is_moment(text: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, hour_of_day
+from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, hour_of_day, with_clock
 from crawl_tasks.parse.values.dates import read_date
 
 _OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
@@ -22,7 +22,7 @@ _NOW = re.compile(
     r"(?:current (?:date|time)[^:\d]{0,20}|time (?:now )?is(?: now)?|it is (?:currently|now)"
     r"|现在时间|当前时间|現在[時时][間刻]|aktuelle (?:uhr)?zeit|es ist (?:jetzt|gerade)"
     r"|heure actuelle|hora actual|текущее время)"
-    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d(?::\d\d)?(?:\s?[^\W\d_][.\w]{0,3})?)",
+    r"(\D{0,12}.{0,30}?\d{1,2}:\d\d)",
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"\b(?:UTC|GMT)\b")
@@ -78,7 +78,7 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
 def zone_by_words(text: str, at_s: float, *, language: str = "") -> Zone | None:
     """Return the zone from a clock with a label: `The time is now 22:17`, `现在时间: 22:17`."""
     found = _NOW.search(" ".join(text.split()))
-    return zone_by_clock(found[1], at_s, language=language) if found else None
+    return zone_by_clock(with_clock(found.string, *found.span(1)), at_s, language=language) if found else None
 
 
 def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool = False) -> Zone | None:

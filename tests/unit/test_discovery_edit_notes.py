@@ -10,6 +10,7 @@ from crawl_tasks.discovery.boilerplate import text_note
 from crawl_tasks.discovery.record_fields import fields_of
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.values.clock_words import with_clock
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,10 @@ from crawl_tasks.parse.document import Document
             ("Επεξεργάστηκε: 28/01/2025 στις 11:03 πμ", "Επεξεργάστηκε: 02/01/2025 στις 9:03 μμ"),
             ("28/01/2025 στις 11:03 πμ", "02/01/2025 στις 9:03 μμ"),
         ),
+        (
+            ("Editado: 28/01/2025 de la tarde 3:03", "Editado: 02/01/2025 9:03 de la noche (ann)"),
+            ("28/01/2025 de la tarde 3:03", "02/01/2025 9:03 de la noche"),
+        ),
     ],
 )  # fmt: skip
 def test_a_note_in_the_last_line_is_cut_off_and_read(notes: tuple[str, str], moments: tuple[str, str]) -> None:
@@ -47,7 +52,8 @@ def test_a_note_in_the_last_line_is_cut_off_and_read(notes: tuple[str, str], mom
     assert [one[1] for text in texts if (one := body.search(text))] == [
         "First line.\nIt was edited by me.", "", *own
     ]  # fmt: skip
-    assert [one[1] for text in texts if (one := edited.search(text))] == [*moments]
+    found_notes = [match for text in texts if (match := edited.search(text))]
+    assert [with_clock(match.string, *match.span(1)) for match in found_notes] == [*moments]
 
 
 @pytest.mark.parametrize(

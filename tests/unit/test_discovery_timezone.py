@@ -88,6 +88,7 @@ def test_a_zone_is_where_both_times_are_one_moment(times: list[str], name: str |
         ("The time is now 22:13 Powered by a program", "UTC"),
         ("The time is now 10:13 Powered by a program", None),  # Etc/GMT+12, or a half of the day not shown
         ("The time is now 10:13 PM", "UTC"),
+        ("The time is now 10:13 in the evening", "UTC"),
         ("现在时间: 2023-11-15 下午 06:13", "Etc/GMT+4"),
         ("The time is now Nov 14, 2023 10:13 am", "Etc/GMT+12"),
     ],

@@ -15,6 +15,7 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values import text as texts
+from crawl_tasks.parse.values.clock_words import clock_of, with_clock
 from crawl_tasks.parse.values.counts import read_count, read_int
 from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.parse.values.numeric_dates import (
@@ -69,8 +70,6 @@ class Want:
 
 
 _DAY_ALONE = re.compile(r"\d{4}-\d\d-\d\d").fullmatch
-# Behind a figure, a mark or a word that is no half of the day.
-_CLOCK = re.compile(r"(?:^|[\d,|)-]|\b(?:at|um|à|в|om|kl|o|às|alle|las))[\s.]*\b(\d{1,2}:\d\d\b.*)").search
 
 
 def take_of(rule: Rule, want: Want) -> Take:
@@ -196,8 +195,7 @@ def _moment_of(node: LexborNode) -> str | None:
     moment = node.attrs.get("datetime")
     if moment is None or not _DAY_ALONE(moment):
         return moment or texts.one_line(node.text()) or None
-    clock = _CLOCK(texts.one_line(node.text()))
-    return f"{moment} {clock[1]}" if clock else moment
+    return f"{moment} {clock_of(texts.one_line(node.text()))}".rstrip()
 
 
 def shape_of(rule: Rule, want: Want) -> Convert:
@@ -209,13 +207,15 @@ def shape_of(rule: Rule, want: Want) -> Convert:
         return convert
     search = re.compile(rule.regex).search if rule.regex else None
     table = rule.map
+    is_date = (rule.as_ or want.kind) is As.DATE
 
     def shape(raw: str, document: Document) -> Plain:
         if search is not None:
             found = search(raw[:SEARCHED])
             if found is None:
                 return None
-            raw = (found[1] if found.re.groups else found[0]) or ""
+            group = min(1, found.re.groups)
+            raw = with_clock(found.string, *found.span(group)) if is_date else found[group] or ""
         if raw in table:
             value = table[raw]
             return convert(value, document) if isinstance(value, str) else value

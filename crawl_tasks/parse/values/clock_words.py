@@ -158,6 +158,38 @@ _BEHIND_NOON, _DAWN = 3, 5
 _LONGEST_PHRASE: Final = 3
 
 
+_CLOCK: Final = re.compile(r"(?<!\d)\d{1,2}(?:[:時时点點]|\s?h\s?)\d\d(?!\d)", re.IGNORECASE)
+_CLOCK_END: Final = re.compile(
+    r"(?:(?<!\d)\d{1,2}(?:[:時时点點]|\s?h\s?)|(?<![\d.])\d{1,2}\.)\d\d(?::\d\d)?$", re.IGNORECASE
+)
+_LONGEST_BEFORE, _LONGEST_CLOCK = 40, 100
+_ORDINAL: Final = re.compile(r"^(?:st|nd|rd|th|er)\b", re.IGNORECASE)
+_BEHIND_CLOCK: Final = re.compile(
+    # Where a line ends behind the half, the next one touches it: `02:17 PMby ann`.
+    rf"(?::\s?\d\d|分(?:\d\d秒)?)?(?:\s?(?:(?-i:[AP]M)|{HALF_BEHIND}))?"
+    rf"(?:\s?\(?(?-i:{'|'.join(word.upper() for word in sorted(_ZONES, key=len, reverse=True))})\b\)?)?"
+    r"(?:\s?[+−-]\d\d:?\d\d\b)?",
+    re.IGNORECASE,
+)
+
+
+def with_clock(text: str, start: int, end: int) -> str:
+    """Return a part of a text. If it ends at a time of day, the seconds, the half and the zone behind belong to it."""
+    part = text[start:end]
+    is_cut = part[-1:].isdigit() and _CLOCK_END.search(part, max(0, len(part) - len(" 12:05:33"))) is not None
+    behind = _BEHIND_CLOCK.match(text, end) if is_cut else None
+    return f"{part}{behind[0]}" if behind else part
+
+
+def clock_of(text: str) -> str:
+    """Return the first time of day in a text, with the words before, as far as the last figure, and what is behind."""
+    clock = _CLOCK.search(text)
+    if clock is None:
+        return ""
+    before = re.split(r"\d", text[max(0, clock.start() - _LONGEST_BEFORE) : clock.start()])[-1]
+    return f"{_ORDINAL.sub('', before)}{text[clock.start() :]}"[:_LONGEST_CLOCK]
+
+
 def half_between(between: str, hour: int) -> str | None:
     """Return the word for a half of the day in the text between a date and its time, None without one.
 
