@@ -157,13 +157,6 @@ class Frontier:
         seconds, microseconds = cast("tuple[bytes, bytes]", said)
         return int(seconds) * 1_000_000 + int(microseconds)
 
-    def note_parsing(self, lease: Lease) -> bool:
-        """Note that the page of a lease is read now: a request whose second lease runs out so is parked.
-
-        Return False if the lease was lost.
-        """
-        return self.scripts.call(Verb.NOTE_PARSING, lease.request.site, lease.rid, lease.token)[0] == 0
-
     def commit(
         self,
         lease: Lease,

@@ -58,8 +58,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:recent         | list   | "at stage status ms outcome address" of the last attempts, newest first, 20 to 39  |
 | P:s:S:ready:G:L      | list   | entries waiting, in the order of arrival                                           |
 | P:s:S:released:G     | zset   | rid -> time at which the message was put on the queue, ms                          |
-| P:s:S:leased         | zset   | rid -> deadline of the lease, ms; half a ms more: see note_parsing.lua             |
-| P:s:S:overrun        | set    | rids of requests of which a lease ran out                                          |
+| P:s:S:leased         | zset   | rid -> deadline of the lease, ms                                                   |
 | P:s:S:open           | hash   | rid -> "token entry" of released requests (token 0) and leased ones                |
 | P:s:S:delayed        | zset   | entry -> time at which the request becomes ready again, ms                         |
 | P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
@@ -96,8 +95,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
-Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), P:s:S:overrun and
-robots.txt (a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder, P:answers:MINUTE and
+Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt
+(a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder, P:answers:MINUTE and
 P:s:S:staged:NAME (minutes).
 The broker's own keys (the queues' lists, `_kombu.*`) are kombu's, but for `PREFIX:unacked`.
 """

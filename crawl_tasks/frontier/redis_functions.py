@@ -24,7 +24,6 @@ class Verb(StrEnum):
     LEASE = "request/lease"
     RESERVE_SLOT = "request/reserve_slot"
     SHARE_ROBOTS = "site/share_robots"
-    NOTE_PARSING = "request/note_parsing"
     COMMIT = "request/commit"
     FAIL = "request/fail"
     TICK = "request/tick"

@@ -31,7 +31,7 @@ from crawl_tasks.logs import OutageLog, page_at_hand
 from crawl_tasks.model import Comment, Fetched, Lease, Parsed, Post, Stage
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.worker.hook_runner import HookRunner
-from crawl_tasks.worker.page_commit import Chain, PageCommit, lost
+from crawl_tasks.worker.page_commit import Chain, PageCommit
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch
 from crawl_tasks.worker.page_reading import read_page
 from crawl_tasks.worker.page_validation import PageValidation
@@ -138,9 +138,6 @@ class PageTask:
             lease = lease._replace(request=request)
             page_at_hand.set(lease)
         page = self._fetched(lease, site, timer)
-        # The reason of the earlier attempt may be that this page costs its worker more than a lease, or its life.
-        if lease.attempt > 1 and not self.commits.write(lease, timer, lambda: self._frontier.note_parsing(lease)):
-            return lost()
         hooks, name = site.site.hooks, site.site.name
 
         def tell_drop(item: Post | Comment, reason: str) -> None:

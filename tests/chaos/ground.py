@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS
 from crawl_tasks.registry.site_publisher import board_terms, terms_of
@@ -211,10 +209,6 @@ class Ground:
     def base(self) -> str:
         """The forum's address."""
         return self.world.base
-
-    def retry_hung(self) -> int:
-        """Retry, as an operator would, the pages that cost two workers their life, and return the number."""
-        return Admin(self.world.frontier).failed.requests.retry(Selection(SITE, reason="hung"))
 
     def wait_idle(self, every_s: float = 0.1) -> None:
         """Let the crawl end."""

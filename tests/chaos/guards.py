@@ -190,12 +190,12 @@ GUARDS = (
         also=("return ready_at <= span.shuts_at", "return True"),
     ),
     Guard(
-        "a request is buried after `max_attempts`",
+        "a request whose leases run out is parked after `max_attempts`",
         f"{LUA}/request/tick.lua",
         "elseif attempt >= site.max_attempts then",
         "elseif false then",
         "poison",
-        "does not end|is not dead|ran \\d+ times",
+        "does not end|is not parked|ran \\d+ times",
     ),
     Guard(
         "half a character in an address is refused, not met with a traceback",

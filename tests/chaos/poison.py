@@ -13,8 +13,8 @@ from tests.chaos.points import Poison, Role
 from tests.chaos.rows import Row, Scale
 from tests.flow.world import SITE
 
-RUNS = 2
-"""Runs of a page that kills its process: a request whose second lease runs out while its page is read is parked."""
+RUNS = 3
+"""Attempts of the site: a page that kills its process each time is parked then."""
 
 
 def run(scale: Scale, seed: int) -> list[Row]:
@@ -30,7 +30,7 @@ def run(scale: Scale, seed: int) -> list[Row]:
             if pages >= scale.innocents:
                 break
             poison = {post: kinds[at % len(kinds)] for at, post in enumerate(posts[number % step :: step][:6])}
-            ground.begin(max_attempts=RUNS + 1)
+            ground.begin(max_attempts=RUNS)
             ground.nursery.fork(Role.STORE)
             ground.world.frontier.produce()
             deadline = time.monotonic() + 120

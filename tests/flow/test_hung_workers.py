@@ -17,12 +17,12 @@ LEASE_MS = 4000
 FUNCTIONS = "tests.flow.hanging_functions"
 
 
-def publish(world: World, function: str, lease_ms: int = LEASE_MS) -> None:
+def publish(world: World, function: str, **terms: int) -> None:
     site = world.forum("--latency-ms", "5")
     post = site.post.model_copy(update={"parser": f"{FUNCTIONS}:{function}"})
     site = site.model_copy(update={"post": post, "comment": None})
-    terms = terms_of(site) | {"lease_ms": lease_ms}
-    world.frontier.sites.publish(site.name, site.version, dump_site(site), terms, board_terms(site))
+    terms = {"lease_ms": LEASE_MS} | terms
+    world.frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site) | terms, board_terms(site))
 
 
 def is_over(world: World) -> bool:
@@ -49,8 +49,8 @@ def test_a_worker_that_lost_most_threads_ends_and_the_next_fetches_the_rest(worl
     assert max(world.fetched().values()) == 1
 
 
-def test_pages_that_hold_the_interpreter_cost_two_processes_of_a_pool_each_and_no_other_page(world: World) -> None:
-    publish(world, "backtracks")
+def test_pages_that_hold_the_interpreter_cost_a_process_of_a_pool_an_attempt_and_no_other_page(world: World) -> None:
+    publish(world, "backtracks", max_attempts=2)
     world.worker("list", "list")
     world.worker("detail", "detail", "-P", "processes", "-c", "2", "--time-limit", "5")
 

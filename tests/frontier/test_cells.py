@@ -87,6 +87,7 @@ def settled(frontier: Frontier) -> Frontier:
     frontier.sites.resume("demo", Operator("ann", "went well"))
     frontier.outbox.ack({"demo": [page for page, _ in frontier.outbox.draw("store", 10).pages]})
     frontier.client.setbit("test:s:demo:seen:bitmap", 9_000_000, 1)
+    # A key of an earlier version, which expires.
     frontier.client.sadd("test:s:demo:overrun", 1)
     frontier.client.expire("test:s:demo:overrun", 3600)
     return frontier

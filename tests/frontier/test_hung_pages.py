@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,14 +17,13 @@ from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.redis_client import open_client
-from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Fetched, HttpRequest, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 from crawl_tasks.worker.hang_watch import HangWatch, is_overdue, stacks
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage
 from crawl_tasks.worker.task_message import TaskMessage
 from crawl_tasks.worker.task_result import Outcome, TaskResult
-from tests.frontier.by_hand import NOTHING, lease, post, posts, released
+from tests.frontier.by_hand import lease, post, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 from tests.waiting import PATIENCE_S, eventually
 
@@ -217,77 +217,90 @@ def test_a_worker_with_more_hung_threads_than_others_has_lost_most(crawl: SmallC
     assert lost == [True, False]
 
 
-@pytest.mark.parametrize(("is_parsed", "state"), [(True, "parked"), (False, "ready")])
-def test_a_page_whose_second_lease_ran_out_while_it_was_parsed_is_not_given_to_a_third_worker(
-    frontier: Frontier, client: redis.Redis, is_parsed: bool, state: str
-) -> None:
-    client.hset("test:s:demo", "lease_ms", 200)
-    frontier.admit("demo", posts(1))
-    lease(frontier, released(client)[0])
-    eventually(lambda: frontier.tick("t").expired == 1)
-    held = lease(frontier, released(client)[0])
-
-    if is_parsed:
-        assert frontier.note_parsing(held)
-    eventually(lambda: frontier.tick("t").expired == 1)
-
-    counts = Inspector(frontier).count_requests("demo")
-    assert (counts.parked, counts.ready + counts.released) == ((1, 0) if state == "parked" else (0, 1))
-    assert frontier.commit(held, NOTHING) is None
-    assert [one.reason for one in parked(frontier)] == ["hung"] * is_parsed
+def outlive(frontier: Frontier, client: redis.Redis) -> None:
+    """Let the leases of all released requests run out, as where their worker dies."""
+    for rid in released(client):
+        lease(frontier, rid)
+    eventually(lambda: frontier.tick("t").expired)
 
 
-def test_attempts_that_failed_count_for_no_lease_that_ran_out(frontier: Frontier, client: redis.Redis) -> None:
-    client.hset("test:s:demo", "lease_ms", 200)
-    frontier.admit("demo", posts(1))
-    frontier.fail(lease(frontier, released(client)[0]), Verdict(State.DELAYED, "http_500", "500"))
+def wait_ms(client: redis.Redis) -> list[float]:
+    """Return the waits of the delayed requests, in ms."""
+    seconds, micros = client.time()
+    delayed = client.zrange("test:s:demo:delayed", 0, -1, withscores=True)
+    return [at - seconds * 1000 - micros / 1000 for _, at in delayed]
+
+
+def make_due(frontier: Frontier, client: redis.Redis) -> None:
+    for entry in client.zrange("test:s:demo:delayed", 0, -1):
+        client.zadd("test:s:demo:delayed", {entry: 1})
+    client.zadd("test:due", {"demo": 1})
     eventually(lambda: frontier.tick("t") and client.llen("post"))
-    held = lease(frontier, released(client)[0])
-
-    assert frontier.note_parsing(held)
-    eventually(lambda: frontier.tick("t").expired == 1)
-
-    counts = Inspector(frontier).count_requests("demo")
-    assert (held.attempt, counts.parked, counts.ready + counts.released) == (2, 0, 1)
 
 
-def test_leases_that_ran_out_are_forgotten_a_day_after_the_first(frontier: Frontier, client: redis.Redis) -> None:
-    client.hset("test:s:demo", "lease_ms", 1)
-    frontier.admit("demo", posts(2))
-    for expires_s in (86_400, 1000):
-        lease(frontier, released(client)[0])
-        eventually(lambda: frontier.tick("t").expired == 1)
-        assert 0 < client.ttl("test:s:demo:overrun") <= expires_s
-        client.expire("test:s:demo:overrun", 1000)
+def test_the_first_death_of_a_worker_costs_its_pages_no_time(frontier: Frontier, client: redis.Redis) -> None:
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40})
+    frontier.admit("demo", posts(8))
+
+    outlive(frontier, client)
+
+    assert Inspector(frontier).count_requests("demo").delayed == 0
+    eventually(lambda: frontier.tick("t") and client.llen("post"))
 
 
-def test_a_lease_that_was_lost_is_not_noted(frontier: Frontier, client: redis.Redis) -> None:
-    frontier.admit("demo", posts(1))
-    held = lease(frontier, released(client)[0])
-    frontier.fail(held, Verdict(State.DELAYED, "deadline", "too slow"))
+def test_pages_that_are_lost_together_again_come_back_apart_and_none_is_parked(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40})
+    frontier.admit("demo", posts(8))
+    outlive(frontier, client)
+    eventually(lambda: frontier.tick("t") and client.llen("post") == 8)
 
-    assert not frontier.note_parsing(held)
-
-
-def test_only_a_further_attempt_is_noted_as_parsing(crawl: SmallCrawl, client: redis.Redis) -> None:
-    site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 200)
-    crawl.forum.thread("1")
-    crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
-
-    def deadlines() -> list[float]:
-        return [score % 1 for _, score in client.zrange("test:s:demo:leased", 0, -1, withscores=True)]
-
-    lease(crawl.frontier, released(client)[0])
-    eventually(lambda: crawl.frontier.tick("t") and client.llen("post"))
     client.hset("test:s:demo", "lease_ms", 60_000)
-    worker = threading.Thread(target=crawl.work)
-    worker.start()
-    eventually(lambda: deadlines() == [0.5])
-    GATE.set()
-    worker.join()
+    held = [lease(frontier, rid) for rid in released(client)]
+    client.zadd("test:s:demo:leased", {str(one.rid): 1 for one in held})
+    client.zadd("test:due", {"demo": 1})
+    assert frontier.tick("t").expired == 8
 
-    assert Inspector(crawl.frontier).count_requests("demo").done == 1
+    waits = sorted(wait_ms(client))
+    assert parked(frontier) == []
+    assert len(waits) == 8
+    assert all(after - before > 5_000 for before, after in itertools.pairwise(waits))
+    assert waits[0] > 50_000
+    assert waits[-1] < 120_000
+
+
+def test_a_page_is_parked_as_hung_when_as_many_leases_ran_out_as_it_has_attempts(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 4})
+    frontier.admit("demo", posts(1))
+
+    for _ in range(3):
+        outlive(frontier, client)
+        assert parked(frontier) == []
+        make_due(frontier, client)
+    outlive(frontier, client)
+
+    [page] = parked(frontier)
+    assert (page.reason, page.details) == ("hung", "each worker that took it died or overran its lease, 4 attempts")
+    assert Inspector(frontier).count_requests("demo").imbalance() == ""
+
+
+def test_the_wait_after_many_deaths_is_bounded(frontier: Frontier, client: redis.Redis) -> None:
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 50, "probe_ms": 900_000})
+    frontier.admit("demo", posts(1))
+    for _ in range(8):
+        outlive(frontier, client)
+        make_due(frontier, client)
+    client.hset("test:s:demo", "lease_ms", 60_000)
+    client.zadd("test:s:demo:leased", {str(lease(frontier, released(client)[0]).rid): 1})
+    client.zadd("test:due", {"demo": 1})
+
+    assert frontier.tick("t").expired == 1
+
+    [wait] = wait_ms(client)
+    assert 230_000 < wait < 480_000
 
 
 class Waiting:

@@ -9,8 +9,8 @@
 --   expired lease left idle}
 -- RETURNS 1: {1, ms to stand by, 0, 0}, another caller is the leader
 
--- Requests whose lease ran out are remembered for a day from the first of them.
-local OVERRUN_S = 86400
+local MOST_LEASES = 4    -- the longest wait, in leases, of a request whose leases run out
+local APART = 8          -- moments over which such requests are spread
 local AT_ONCE = 100  -- requests of one kind that a call moves at a site
 local ENOUGH = 150  -- moved requests after which a call looks at no further site. They stay due
 
@@ -32,32 +32,36 @@ local function wake_delayed(site)
   return #due
 end
 
+-- Return the ms until a request whose lease ran out is tried again. The death of a worker takes all its leases, so that the
+-- first time says nothing of the page. Those that it happens to again wait, longer each time and apart from each other:
+-- a page that kills its worker takes the others with it no more, and the deaths of workers hit none of them each time.
+local function wait_of_expired(site, rid, attempt)
+  if attempt == 1 then return 0 end
+  return math.min(site.probe, site.lease * math.min(attempt - 1, MOST_LEASES) * (1 + rid % APART / APART))
+end
+
 local function expire_leases(site)
-  local late = redis.call('ZRANGE', site.key .. ':leased', '-inf', now, 'BYSCORE', 'LIMIT', 0, AT_ONCE, 'WITHSCORES')
-  for i = 1, #late, 2 do
-    local rid, is_parsing = late[i], late[i + 1] % 1 ~= 0
+  local late = redis.call('ZRANGE', site.key .. ':leased', '-inf', now, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
+  for _, rid in ipairs(late) do
     redis.call('ZREM', site.key .. ':leased', rid)
     local held = redis.call('HGET', site.key .. ':open', rid)
     redis.call('HDEL', site.key .. ':open', rid)
     local entry = rid .. ' ' .. string.match(held or '', '^%d* ?(.*)$')
-    local attempt = tonumber(string.match(entry, '^%d+ %a+ %d (%d+)'))
+    local stage, attempt = string.match(entry, '^%d+ (%a+) %d (%d+)')
+    attempt = tonumber(attempt)
     redis.call('HINCRBY', site.key, 'expired', 1)
     if not attempt then
       tally(site, 'entryless', 1)  -- somebody deleted the entry: `check --deep` tells, and `recover` brings it back
-    elseif is_parsing then  -- its page cost several workers a lease, or their life
-      local stage = string.match(entry, '^%d+ (%a+)')
+    elseif attempt >= site.max_attempts then
       redis.call('HINCRBY', site.key, 'failed:hung', 1)
       note_bad_page(site, stage, rid, 'hung', now)
-      bury(site, entry, 'hung no worker read it within its lease, at ' .. attempt .. ' attempts', now, 'parked')
-    elseif attempt >= site.max_attempts then
-      bury(site, entry, 'lost every worker that took it died or overran its lease, ' .. attempt .. ' times', now)
+      bury(site, entry, 'hung each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
     else
-      redis.call('SADD', site.key .. ':overrun', rid)
-      redis.call('EXPIRE', site.key .. ':overrun', OVERRUN_S, 'NX')
-      return_tried(site, entry)
+      local wait = wait_of_expired(site, rid, attempt)
+      if wait == 0 then return_tried(site, entry) else redis.call('ZADD', site.key .. ':delayed', now + wait, entry) end
     end
   end
-  return #late / 2
+  return #late
 end
 
 -- Return the release time of our oldest message in a queue: nil for an empty queue, 0 when messages of others hide it.
