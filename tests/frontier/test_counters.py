@@ -81,7 +81,7 @@ def test_a_request_whose_workers_all_died_counts_as_given_up(
     lease(frontier, released(client)[0])
     eventually(lambda: frontier.tick("t").expired == 1)
 
-    assert stats(frontier) == {"dead:lost": 1}
+    assert stats(frontier) == {"parked:hung": 1}
 
 
 def test_a_refusal_at_the_gate_is_counted(frontier: Frontier, client: redis.Redis) -> None:

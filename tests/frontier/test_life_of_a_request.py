@@ -119,7 +119,7 @@ def test_a_message_for_a_request_that_is_done_held_or_unknown_does_nothing(
     assert frontier.lease("nowhere", 1) is NoLease.UNPUBLISHED
 
 
-def test_attempts_are_counted_before_the_work_and_end_in_the_grave(
+def test_attempts_are_counted_before_the_work_and_a_page_without_any_left_is_parked(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     publish(lease_ms=10, max_attempts=2)
@@ -130,9 +130,9 @@ def test_attempts_are_counted_before_the_work_and_end_in_the_grave(
 
     counts = Inspector(frontier).count_requests("demo")
 
-    assert (counts.dead, counts.open) == (1, 0)
-    [grave] = client.hvals("test:s:demo:dead")
-    assert b" lost " in grave
+    assert (counts.parked, counts.open) == (1, 0)
+    [grave] = client.hvals("test:s:demo:parked")
+    assert b" hung " in grave
 
 
 def test_a_failed_attempt_waits_in_the_frontier_and_comes_back(frontier: Frontier, client: redis.Redis) -> None:

@@ -12,7 +12,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.retry import RetryPolicy, judge
-from crawl_tasks.model import Lease, Stage, State
+from crawl_tasks.model import Lease, Request, Stage, State
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.frontier.by_hand import NOTHING, TERMS, end_delays, lease, posts, released
@@ -191,8 +191,74 @@ def test_a_page_that_is_refused_among_good_ones_rests_the_site_once(frontier: Fr
         else:
             good(frontier, other)
 
-    assert rested > 3_590_000
+    assert 9_000 < rested <= 10_000
     assert states == [State.DELAYED]
+    assert reason(frontier) == ""
+
+
+def test_a_page_that_asks_for_a_day_waits_alone_while_others_were_good_a_moment_ago(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    good(frontier, taken(frontier, client))
+    # Too few good ones to know it for the pages' own fault.
+    states = [fail(frontier, taken(frontier, client), SlowDown("429", 24 * AN_HOUR)) for _ in range(3)]
+
+    assert states == [State.DELAYED] * 3
+    assert 0 < open_until(client) - frontier.clock_ms() <= 10_000
+    [(_, at)] = client.zrange("test:s:demo:delayed", 0, -1, withscores=True)  # the others' waits were ended by hand
+    assert at - frontier.clock_ms() > 86_300_000
+    assert Inspector(frontier).count_requests("demo").imbalance() == ""
+
+
+def test_a_site_that_was_good_and_asks_for_a_day_again_and_again_is_believed_after_some_probes(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    good(frontier, taken(frontier, client))
+    fail(frontier, taken(frontier, client), SlowDown("429", 24 * AN_HOUR))
+    attempts = [line.split(b" ", 1) for line in client.lrange("test:s:demo:recent", 0, -1)]
+    client.delete("test:s:demo:recent")
+    client.rpush("test:s:demo:recent", *(b"%d %s" % (int(at) - 120_001, rest) for at, rest in attempts))
+
+    fail(frontier, taken(frontier, client), SlowDown("429", 24 * AN_HOUR))
+
+    assert open_until(client) - frontier.clock_ms() > 86_300_000
+
+
+def test_a_short_time_that_the_site_named_is_the_least_between_probes_whose_distance_doubles(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    fail(frontier, taken(frontier, client), SlowDown("503", 1.0))
+
+    waits = []
+    for open_for_s in (0, 20, 100):
+        held = taken(frontier, client)
+        _, rest = (client.hget("test:s:demo", "shut:post") or b"").split(b" ", 1)
+        since = frontier.clock_ms() - open_for_s * 1000
+        client.hset("test:s:demo", "shut:post", f"{since} {rest.decode()}")
+        fail(frontier, held, SlowDown("503", 1.0))
+        waits.append(round((open_until(client) - frontier.clock_ms()) / 1000))
+
+    assert waits == [1, 20, 100]
+
+
+def test_the_last_page_of_its_stage_that_is_refused_while_lists_are_good_uses_up_its_attempts(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    while Inspector(frontier).count_requests("demo").open > 1:
+        good(frontier, taken(frontier, client))
+    client.delete("test:s:demo:recent")
+    states = [fail(frontier, taken(frontier, client), SlowDown("503", 1.0)) for _ in range(2)]
+    frontier.admit("demo", [Request("demo", Stage.LIST, "1", "http://f/list/1")])
+    client.zadd("test:due", {"demo": 0})
+    frontier.tick("me")
+    client.hdel("test:s:demo", "next_at", "slow")
+    eventually(lambda: frontier.tick("me") and client.llen("list"))
+    good(frontier, lease(frontier, released(client, "list")[0]))
+
+    while Inspector(frontier).count_requests("demo").open:
+        states.append(fail(frontier, taken(frontier, client), SlowDown("503", 1.0)))
+
+    assert states == [State.READY] * 2 + [State.DELAYED] * 4 + [State.DEAD]
     assert reason(frontier) == ""
 
 

@@ -177,15 +177,15 @@ function remember_refused(site, stage, rid)
   redis.call('HSET', site.key, 'refused:' .. stage, table.concat(rids, ' '))
 end
 
--- Note a failed attempt at a stage that the site refuses, or refuses from now on. `rest` is the time in ms after which the
--- next probe goes, where the site named it. Else the probes go as long after each other as the breaker is open, so that
--- their distance doubles, up to `probe_ms`.
+-- Note a failed attempt at a stage that the site refuses, or refuses from now on. The probes go as long after each other as
+-- the breaker is open, so that their distance doubles, up to `probe_ms`, and by `rest` ms at least where the site named that.
 function note_refusal(site, stage, rid, reason, now, rest, is_named)
   if not site.open_breakers[stage] then
     open_breaker(site, stage, now, now + rest, reason)
   elseif refusal_of(site, stage) and (is_probe(site, stage, rid) or is_named) then
     local open_for = now - string.match(site.open_breakers[stage], '^%d+')
-    local at = now + (is_named and rest or math.min(site.probe, math.max(rest, open_for)))
+    local longer = math.min(site.probe, math.max(rest, open_for))
+    local at = now + (is_named and math.max(rest, longer) or longer)
     plan_probe(site, stage, is_probe(site, stage, rid) and at or math.max(at, probe_at(site, stage)))
   end
 end

@@ -4,7 +4,7 @@
 --
 -- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where the
 -- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
--- EXPORTS: REFUSED note_recent is_strained is_refused_alone
+-- EXPORTS: REFUSED note_recent is_strained is_refused_alone was_good_since
 
 local FEW = 5  -- good answers beside a failing page that show a site in order
 local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
@@ -65,4 +65,13 @@ function is_refused_alone(site, stage, address, is_known)
     end
   end
   return is_known or good >= FEW, was_refused
+end
+
+-- Return whether another page than `address`, of another stage than `stage` where one is given, was good since a time.
+function was_good_since(site, since, address, stage)
+  for _, attempt in ipairs(recent_attempts(site)) do
+    if attempt.at < since then return false end
+    if attempt.is_good and attempt.address ~= string.sub(address, 1, SHOWN) and attempt.stage ~= stage then return true end
+  end
+  return false
 end

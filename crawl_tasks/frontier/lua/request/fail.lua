@@ -21,6 +21,10 @@
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
+-- A site whose pages were good a moment ago may mean one page by a long Retry-After: that page waits so long. The site rests for
+-- less, and other pages are its probes. When they are refused until none was good in LATELY ms, the site means itself.
+local LONG_REST, SHORT_REST, LATELY = 60000, 10000, 120000
+
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local rid, now = ARGV[2], now_ms()
@@ -41,6 +45,18 @@ local function give_rest()
   redis.call('HSET', site.key, 'next_at', string.format('%.0f', site.next_at))
 end
 
+-- Return whether a refused probe is the last open page of its stage, while other stages were answered well since the
+-- breaker opened. Then the site refuses this page alone, and no other page will ever be the probe.
+local function is_refused_last()
+  if not is_probe(site, stage, rid) or has_ready(site, stage) then return false end
+  if redis.call('ZCARD', site.key .. ':released:' .. stage) > 0 then return false end
+  return was_good_since(site, tonumber(string.match(site.open_breakers[stage], '^%d+')), address, stage)
+end
+
+local wait, is_named = tonumber(ARGV[5]), ARGV[13] == '1'
+local waits_alone = scope == 'site' and rest > LONG_REST and was_good_since(site, now - LATELY, address)
+if waits_alone then rest, wait, is_named = SHORT_REST, math.max(wait, rest), false end
+
 if scope == 'site' then
   local is_known = not is_first or was_refused_with_all(site, stage, rid)
   local is_alone, was_refused = is_refused_alone(site, stage, address, is_known)
@@ -52,13 +68,16 @@ if scope == 'site' then
     local board = redis.call('SRANDMEMBER', site.key .. ':boards')
     if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end
   end
-  if not is_alone or is_refusing then
-    note_refusal(site, stage, rid, ARGV[6], now, rest, ARGV[13] == '1')
+  if is_refusing and not is_all and is_refused_last() then
+    note_answer(site, stage, rid, false)
+    scope = 'page'
+  elseif not is_alone or is_refusing then
+    note_refusal(site, stage, rid, ARGV[6], now, rest, is_named)
     remember_refused(site, stage, rid)
     give_rest()
     -- A refused probe says nothing of the pace.
     if not is_refusing and not is_all then slow_down(site, ARGV[3], now, took) end
-    state = 'ready'
+    state = waits_alone and 'delayed' or 'ready'
   else
     if not is_known and not was_refused then give_rest() end
     scope = 'page'
@@ -80,8 +99,8 @@ if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. ARGV[6]
 if state == 'ready' then
   return_tried(site, entry)
 elseif state == 'delayed' then
-  redis.call('ZADD', site.key .. ':delayed', now + ARGV[5], entry)
-  schedule_look(site, now + ARGV[5])
+  redis.call('ZADD', site.key .. ':delayed', now + wait, entry)
+  schedule_look(site, now + wait)
 else
   bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
 end
