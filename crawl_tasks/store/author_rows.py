@@ -1,8 +1,8 @@
 """Authors: a row for each author of a batch. The database decides which name is newer.
 
 A name without an id never changes. Nearly all names of a batch are known from the batches before, and a set in memory
-tells which. The name of an id may change, and an observation that shows it again is written too: it is newer than one
-of another name that a second store worker writes later.
+tells which. The name of an id may change, and an observation that shows it again is always written: it is newer than
+one of another name that a second store worker writes later.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def author_key(table: Table) -> ColumnElement[str]:
 
 
 class AuthorCache:
-    """The authors that one process has written, each id with its newest name and the time of that."""
+    """The names without an id that one process has written."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -49,11 +49,10 @@ class AuthorCache:
     def clear(self) -> None:
         """Forget all: their rows may be gone."""
         self._guests: defaultdict[str, set[str | None]] = defaultdict(set)
-        self._names: defaultdict[str, dict[str, _Rank]] = defaultdict(dict)
         self._forgotten_at, self._count = self._clock(), 0
 
     def unknown(self, pages: Iterable[Items]) -> list[AuthorRow]:
-        """Return the rows of the authors of some pages that are not written as they are seen here.
+        """Return the rows of the authors of some pages, without those of guests that are written.
 
         They have the order of the keys, in which all writers take them, and then that of the observations. Of posts
         that only lists showed none is taken: a list often leaves out the id that the post's page shows.
@@ -67,7 +66,7 @@ class AuthorCache:
         return sorted(found, key=itemgetter(0, 1, 3))
 
     def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
-        guests, members = self._guests[site], self._names[site]
+        guests = self._guests[site]
         # Once for every comment of the crawl: by column, and without pairs where a forum shows no ids.
         ids, names = (list(map(attrgetter(field), items)) for field in ("author_id", "author"))
         times = map(attrgetter("seen_at"), items)
@@ -78,21 +77,19 @@ class AuthorCache:
             )
         else:
             fresh = _newest(zip(ids, names, times, strict=True))
-        for (one, name), at in fresh.items():
-            is_known = name in guests if one is None else members.get(one, _NEVER) >= _rank_of(name, at)
-            if not is_known and (key := key_of(one, name)):
+        for (author_id, name), at in fresh.items():
+            is_known = author_id is None and name in guests
+            if not is_known and (key := key_of(author_id, name)):
                 yield site, key, name, at
 
     def note(self, written: Sequence[AuthorRow]) -> None:
-        """Take authors for known, once they are committed."""
+        """Take guests for known, once they are committed."""
         if self._count > _MOST_KNOWN or self._clock() - self._forgotten_at > _FORGET_S:
             self.clear()
-        self._count += len(written)
-        for site, key, name, at in written:
+        for site, key, name, _ in written:
             if name is not None and key == f"{NAME_SIGN}{name}":
                 self._guests[site].add(name)
-            else:
-                self._names[site][key] = max(self._names[site].get(key, _NEVER), _rank_of(name, at))
+                self._count += 1
 
 
 def _newest(
