@@ -54,8 +54,8 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
         if store is not None:
             later = f"crawl-tasks sites remove {name} --data"
             store_waiting(frontier, store, f"{name} is removed, but its last pages are not stored; later: {later}")
-            store.erase(name, max(one.at_ms for one in admin.decisions.of([name]) if one.is_removal))
-            admin.restore.end_removal(name, token)
+            erased = store.erase(name, max(one.at_ms for one in admin.decisions.of([name]) if one.is_removal))
+            admin.restore.end_removal(name, token, erased)
     store_decisions(settings, [frontier])
     click.echo(f"{name} is removed{', with all that was stored of it' if data else '; what is stored of it stays'}")
 

@@ -70,9 +70,9 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
             f" empty Redis in its place in CRAWL_REDIS_URL: {error}"
         ) from error
     removals = [decision for decision in store.decisions(frontier.ledger) if decision.is_removal]
-    began_ms = Admin(frontier).decisions.began_ms
+    began_ms, since_ms = Admin(frontier).decisions.began_ms, frontier.sites.watched_since_ms
     # A Redis that is older than the database may have a site that was removed since, and lacks the decision.
-    removed = {one.site for one in removals if began_ms(one.site) <= one.at_ms}
+    removed = {one.site for one in removals if max(began_ms(one.site), since_ms(one.site)) <= one.at_ms}
     # A recovery that was cut off is finished in the cell where it began.
     begun = {one.cell: Admin(one).restore.half_built() for one in cells}
     elsewhere = {

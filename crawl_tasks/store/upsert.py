@@ -159,8 +159,8 @@ class Store:
                 self._statements.decide(connection, decisions)
                 forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
 
-    def erase(self, site: str, at_ms: int = 0) -> None:
-        """Delete the items of a site, with their versions, and all else but the decisions of operators.
+    def erase(self, site: str, at_ms: int = 0) -> Decision:
+        """Delete the items of a site, with their versions, and all else but decisions of operators. Return the note.
 
         What was seen until now, or until `at_ms` of Redis' clock, is stored no more, whoever holds it.
         """
@@ -168,8 +168,10 @@ class Store:
         with explained(self.database.url), self.database.writing() as connection:
             # The lock that writers of texts wait for: this deletes what they wrote before, and they leave out the rest.
             self._statements.next_change(connection)
-            self._statements.decide(connection, [erasure(connection, site, at_ms)])
+            erased = erasure(connection, site, at_ms)
+            self._statements.decide(connection, [erased])
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
+            return erased
 
     def decisions(self, ledger: str) -> list[Decision]:
         """Return the last decisions of a ledger's operators, by site and subject."""

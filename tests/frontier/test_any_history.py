@@ -268,8 +268,8 @@ class AnyHistory(RuleBasedStateMachine):
             token = self._frontier.sites.remove("demo", ANN, erases=erases)
             admin.restore.wipe("demo", token)
             if erases:
-                self._store.erase("demo", max(one.at_ms for one in admin.decisions.of(["demo"]) if one.is_removal))
-                admin.restore.end_removal("demo", token)
+                [end] = (one.at_ms for one in admin.decisions.of(["demo"]) if one.is_removal)
+                admin.restore.end_removal("demo", token, self._store.erase("demo", end))
 
         self._command(step, whole)
         if erases:

@@ -46,7 +46,7 @@ class Decisions:
 
     def began_ms(self, site: str) -> int:
         """Return when a site was published again after a removal, in ms of Redis' clock, 0 for never."""
-        return max((one.at_ms for one in self.of([site]) if one.subject == "site"), default=0)
+        return max((one.at_ms for one in self.of([site]) if one.subject == "site" and not one.is_removal), default=0)
 
     def unstored(self) -> list[Decision]:
         """Return some of the decisions that the database lacks."""

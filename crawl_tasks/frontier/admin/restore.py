@@ -13,7 +13,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.frontier.site_wipe import overtaken, wipe
-from crawl_tasks.model import Request
+from crawl_tasks.model import Decision, Request
 
 HALF_LIFE_H: Final = 96.0
 """Hours after which an item counts half in a board's rate."""
@@ -115,13 +115,13 @@ class Restore:
         """
         wipe(self._scripts, site, token, walks=walks)
 
-    def end_removal(self, site: str, token: str) -> None:
+    def end_removal(self, site: str, token: str, erased: Decision | None = None) -> None:
         """Let a removed site be published again, when what was stored of it is erased.
 
         Raises:
             ConfigError: another command has taken over.
         """
-        if self._scripts.call(Verb.END_REMOVAL, site, token)[0] != 0:
+        if self._scripts.call(Verb.END_REMOVAL, site, token, erased.text if erased else "")[0] != 0:
             raise overtaken(site)
 
     def restore_requests(self, site: str, pages: Iterable[tuple[Request, bool]], newest_ms: int = 0) -> tuple[int, int]:

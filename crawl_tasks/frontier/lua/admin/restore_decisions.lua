@@ -26,10 +26,13 @@ local function carry_out(site, subject, value, at)
     carry_out_of_board(site, act, id, value)
   elseif subject == 'gate' and redis.call('HEXISTS', site.key, 'paused_before') == 0 then
     decisions.apply_gate(name)
+  elseif subject == 'site' and value == 'removed' and at < site.since then
+    -- Published since, by a Redis that did not know of the removal.
+    decisions.decide(name, 'site', 'published', '', redis.call('HGET', site.key, 'publisher') or '')
   elseif subject == 'site' and value == 'removed' then
     decisions.end_site(name, ARGV[2], 'remove')
     is_removed = 1
-  elseif subject == 'site' or subject == 'data' and at > tonumber(redis.call('HGET', site.key, 'since') or 0) then
+  elseif subject == 'site' and at > site.since or subject == 'data' and at > site.since then
     -- The site was removed and published again, or erased, since: what this Redis knows of it is of the life before.
     redis.call('HSET', P .. ':ages', 'older', now)
   elseif subject == 'guard' then

@@ -7,9 +7,9 @@
 local shelf = P .. ':shelf'
 local entries = redis.call('XRANGE', shelf, '-', '+', 'COUNT', ARGV[1])
 for _, entry in ipairs(entries) do
-  local name, is_own = shelved_site(entry)
+  local name, is_own, since = shelved_site(entry)
   if ARGV[2] == '1' then
-    redis.call('XADD', P .. ':outbox', '*', 'items', entry[2][2])
+    put_items({since = since}, now_ms(), entry[2][2])
     if not is_own then count_stored(name, -1) end  -- it counts as the present site's when it is stored
   elseif is_own then
     count_stored(name, 1)

@@ -1,5 +1,5 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store outbox_size untaken store_due count_stored shelved_site store_is_behind has_ready memory_is_short
+-- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored shelved_site store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
 -- EXPORTS: bury drop_request revive start_kind put_start refuse_start
 
@@ -32,6 +32,15 @@ function untaken()
   return all - (taken[1] or 0)
 end
 
+-- Return the present time for what a site did, which tells its life: not before `since`, though Redis' clock was set back.
+function life_ms(site, now) return string.format('%.0f', math.max(now, site.since)) end
+
+-- Put a page's items behind the others in the outbox. The id tells the life of the site, as its time does.
+function put_items(site, now, items)
+  local reply = site.since > now and redis.pcall('XADD', P .. ':outbox', life_ms(site, now) .. '-*', 'items', items)
+  if not reply or reply.err then redis.call('XADD', P .. ':outbox', '*', 'items', items) end  -- ids only rise
+end
+
 -- Return the time to call the store for any waiting page: some time after the last call. One in the future was made before
 -- Redis' clock was set back.
 local STORE_EVERY_MS = 500
@@ -46,11 +55,12 @@ function count_stored(name, pages)
   if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
 end
 
--- Return the site of a page on the shelf, and whether the present site of this name committed it, not one that was removed.
+-- Return the site of a page on the shelf, whether the present site of this name committed it, not one that was removed, and when
+-- that one began.
 function shelved_site(entry)
   local name = string.match(entry[2][2], '^%["([^"]*)"') or ''
   local since, at = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or 0), tonumber(entry[2][6])
-  return name, not at or at >= since
+  return name, not at or at >= since, since
 end
 
 -- Backpressure: while the store is behind nothing more is fetched, or the outbox would fill Redis. Ticks look again.
@@ -235,8 +245,7 @@ function drop_request(site, entry, is_open, now)
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
   redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
   if stage == 'list' and is_open then end_unread(site, level, address, payload, now) end
-  local trail = cjson.encode({string.format('%.0f', now), entry})
-  redis.call('XADD', P .. ':outbox', '*', 'items', '["' .. site.name .. '",[],[],[],' .. trail .. ']')
+  put_items(site, now, '["' .. site.name .. '",[],[],[],' .. cjson.encode({life_ms(site, now), entry}) .. ']')
 end
 
 -- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must follow.

@@ -57,7 +57,7 @@ local FIELDS = {
   'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
   'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
   'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row', 'rendered',
-  'fence', 'attempts', 'readings:list', 'readings:post', 'readings:comment', 'flushing',
+  'fence', 'attempts', 'readings:list', 'readings:post', 'readings:comment', 'flushing', 'since',
 }
 
 function numbers_in(text)
@@ -94,7 +94,7 @@ function load_site(name)
     list_breaker, post_breaker, comment_breaker, breaker_after, breaker_percent, probe_ms,
     slow, slow_ms, crawl_delay_ms, daily_budget, spent, quiet, offsets,
     weights, credit, daily_new, found, brood, lead, freshness, withdrawn, flushes, failed_in_a_row, rendered,
-    fence, attempts, list_results, post_results, comment_results, flushing = unpack(redis.call('HMGET', key, unpack(FIELDS)))
+    fence, attempts, list_results, post_results, comment_results, flushing, since = unpack(redis.call('HMGET', key, unpack(FIELDS)))
   if not version then return nil end
   local file_window = tonumber(window or 1)
   local file_delay = math.max(tonumber(delay_ms or 0), tonumber(crawl_delay_ms or 0))
@@ -116,7 +116,7 @@ function load_site(name)
     results = {list = list_results, post = post_results, comment = comment_results},
     breaker_after = tonumber(breaker_after or 5), breaker_percent = tonumber(breaker_percent or 75),
     probe = tonumber(probe_ms or 900000), flushes = flushes, flushing = flushing,
-    failed_in_a_row = failed_in_a_row,
+    failed_in_a_row = failed_in_a_row, since = tonumber(since or 0),
     fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
     ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
     echoes = {new = 0, known = 0},

@@ -52,7 +52,7 @@ if not entry then return {-2} end
 local now = now_ms()
 local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
 
-local trail = {string.format('%.0f', now), entry}
+local trail = {life_ms(site, now), entry}
 local has_cap = site.daily_new > 0 and #ARGV >= 16
 local today = has_cap and day_at(site.offsets, now) or 0
 local left_out, is_unchanged = 0, ARGV[7] == 'unchanged:list'
@@ -116,7 +116,7 @@ if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
 if listed and listed[2] == 1 then note_gone(site, listed[1], ARGV[7] == 'gone:list', now) end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
-redis.call('XADD', P .. ':outbox', '*', 'items', ARGV[4] .. ',' .. cjson.encode(trail) .. ']')
+put_items(site, now, ARGV[4] .. ',' .. cjson.encode(trail) .. ']')
 local worth = tonumber(ARGV[6])
 if outbox_size() >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)

@@ -45,7 +45,6 @@ if has_boards then
   redis.call('HSET', key, 'version', ARGV[2], 'signature', ARGV[5])
   redis.call('HINCRBY', key, 'publications', 1)
 end
-redis.call('HSETNX', key, 'since', now)
 -- Else Redis keeps the hash as a list, and looks for each of the terms from its first one on.
 redis.call('HSET', key, 'encoding', 'a hash with a value above hash-max-listpack-value (64 bytes) is a table')
 if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not count: as if all had been stored
@@ -53,9 +52,6 @@ if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not c
   for _, stage in ipairs(STAGES) do done = done + (redis.call('HGET', key, 'done:' .. stage) or 0) end
   redis.call('HSET', key, 'stored', done)
 end
--- Not 0: after a loss, no token is given a second time. Nor below the end of an earlier site of this name.
-local ended = decisions.last(name, 'site')
-redis.call('HSETNX', key, 'fence', math.max(now, ended and tonumber(ended[1]) or 0))
 redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 11 + 2 * tonumber(ARGV[10])
 for i = 11, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
@@ -66,6 +62,12 @@ if ARGV[4] ~= '' then
   if decisions.value(name, 'site') == 'removed' then decisions.decide(name, 'site', 'published', '', ARGV[4]) end
   if decisions.value(name, 'file') == 'gone' then decisions.decide(name, 'file', 'there', '', ARGV[4]) end
 end
+-- The life of a site begins above the end of an earlier one of this name, whose tokens may have run ahead of the clock. Its tokens
+-- begin there too: after a loss none is given a second time.
+local life, erased = decisions.last(name, 'site'), decisions.last(name, 'data')
+local begins = math.max(now, life and tonumber(life[1]) or 0, erased and erased[1] + 1 or 0)
+redis.call('HSETNX', key, 'since', string.format('%.0f', begins))
+redis.call('HSETNX', key, 'fence', string.format('%.0f', begins))
 if decisions.value(name, 'file') == 'gone' then redis.call('HSET', key, 'withdrawn', 1) else redis.call('HDEL', key, 'withdrawn') end
 
 if has_boards then
