@@ -20,8 +20,13 @@ from crawl_tasks.urls import host_of, origin_of
 MOST_COOKIES: Final = 50
 MOST_BYTES: Final = 4_096
 
+MOST_AGE_S: Final = 100 * 366 * 86_400
+MOST_END: Final = 253_402_300_799
+"""A lifetime, and the end of the year 9999, in seconds. Servers write ends that no number holds."""
+
 _HTTP_ONLY = "#HttpOnly_"
 _END = re.compile(r"-1|\d+(?:\.\d+)?")
+_MAX_AGE = re.compile(r";\s*max-age=([^;]*)", re.IGNORECASE)
 _EXPIRES = re.compile(r";\s*expires=([^;]+)", re.IGNORECASE)
 
 
@@ -123,10 +128,19 @@ def _of_here(line: str, headers: Mapping[str, str], now: float) -> str:
     line = re.sub(r";\s*domain=[^;]*", "", line, flags=re.IGNORECASE)
     ends = _EXPIRES.search(line)
     until = date_of(ends[1]) if ends else None
-    if until is None or re.search(r";\s*max-age=", line, re.IGNORECASE):
+    line = _MAX_AGE.sub(_near, line)
+    if until is None or _MAX_AGE.search(line):
         return line
     there = date_of(headers.get("date", ""))
     return f"{line}; Max-Age={int(until - (now if there is None else there))}"
+
+
+def _near(age: re.Match[str]) -> str:
+    """Return a Max-Age within a lifetime, and none that is no number: a jar drops the cookie then, and RFC 6265 not."""
+    seconds = age[1].strip()
+    if not re.fullmatch(r"-?\d+", seconds):
+        return ""
+    return f"; Max-Age={-1 if seconds.startswith('-') else min(int(seconds[:12]), MOST_AGE_S)}"
 
 
 def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
@@ -151,7 +165,7 @@ def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
         domain, _, where, secure, end, name, value = fields
         domain = domain.lstrip(".")
         # Add-ons write ends with decimals, and -1 for a cookie of the browser's session.
-        expires = max(int(float(end)), 0) or None
+        expires = int(max(min(float(end), MOST_END), 0)) or None
         if host != domain and not host.endswith(f".{domain}"):
             left_out["for other hosts"] += 1
         elif expires is not None and expires <= time.time():

@@ -125,6 +125,11 @@ def learned(*lines: str, at: float = 0.0, date: str = "") -> SiteCookies:
         ("a=1; Path=/; Max-Age=0", f"{HERE}/", ""),
         ("a=1; Path=/; Expires=Wed, 01 Jan 2020 00:00:00 GMT", f"{HERE}/", ""),
         ("a=" + "x" * 5000, f"{HERE}/a/c", ""),
+        ("a=1; Path=/; Max-Age=" + "9" * 400, f"{HERE}/", "a=1"),
+        ("a=1; Path=/; Max-Age=-" + "9" * 400, f"{HERE}/", ""),
+        ("a=1; Path=/; Max-Age=1e400", f"{HERE}/", "a=1"),
+        ("a=1; Path=/; Max-Age=soon; Expires=Wed, 01 Jan 2020 00:00:00 GMT", f"{HERE}/", ""),
+        ("a=1; Path=/; Expires=Fri, 31 Dec 9999 23:59:59 GMT", f"{HERE}/", "a=1"),
     ],
 )
 def test_cookie_by_address(line, url, expected):
@@ -176,6 +181,15 @@ def test_a_cookie_file_without_a_cookie_for_the_host_says_why(tmp_path: Path, te
 
     with pytest.raises(OSError, match=told):
         read_cookie_file(str(path), "forum.example")
+
+
+def test_an_end_that_no_number_holds_is_a_far_one(tmp_path: Path) -> None:
+    (path := tmp_path / "cookies.txt").write_text(f"forum.example\tTRUE\t/\tTRUE\t{'9' * 400}\tsid\tabc\n")
+    cookies = SiteCookies()
+
+    cookies.replace(HERE, read_cookie_file(str(path), "forum.example"))
+
+    assert cookies.header(f"{HERE}/") == "sid=abc"
 
 
 @pytest.mark.parametrize("end", ["-1", "0", "4102444800.123456"])
