@@ -109,6 +109,19 @@ def texts(worker: Members) -> list[str]:
     return [last[key] for key in sorted(last)]
 
 
+def by_another_server(forum: MembersForum, path: str) -> None:
+    """Have a server that knows no session answer the first request for a page."""
+    hidden, member = iter([True]), forum._page
+
+    def answer(visit: Visit) -> None:
+        if next(hidden, False):
+            visit.reply(b"<a href=/login>Log in</a>", "404 Not Found", Content_Type="text/html")
+        else:
+            member(visit)
+
+    forum.server.routes[path] = answer
+
+
 @pytest.mark.parametrize("sign", ["a.logout", "{json: me}"])
 def test_threads_of_an_api_that_hides_them_from_guests_are_never_deleted(
     client: redis.Redis, frontier: Frontier, api: ApiForum, sign: str
@@ -153,16 +166,7 @@ def test_a_guests_page_between_two_of_a_member_is_asked_for_again(
     client: redis.Redis, frontier: Frontier, forum: MembersForum
 ) -> None:
     worker = of(client, frontier, forum)
-    hidden = iter([True])
-    member = forum._page
-
-    def by_another_server(visit: Visit) -> None:
-        if next(hidden, False):
-            visit.reply(b"<a href=/login>Log in</a>", "404 Not Found", Content_Type="text/html")
-        else:
-            member(visit)
-
-    forum.server.routes["/post/2"] = by_another_server
+    by_another_server(forum, "/post/2")
     take_counted()
 
     worker.crawl()
@@ -176,16 +180,7 @@ def test_a_thread_is_not_gone_as_long_as_the_session_shows_guests_pages_too(
     client: redis.Redis, frontier: Frontier, forum: MembersForum
 ) -> None:
     worker = of(client, frontier, forum)
-    hidden = iter([True])
-    member = forum._page
-
-    def at_first(visit: Visit) -> None:
-        if next(hidden, False):
-            visit.reply(b"<a href=/login>Log in</a>", "404 Not Found", Content_Type="text/html")
-        else:
-            member(visit)
-
-    forum.server.routes["/post/1"] = at_first
+    by_another_server(forum, "/post/1")
     forum.server.routes["/post/2"] = lambda visit: visit.reply(b"log in", "404 Not Found", Content_Type="text/html")
 
     worker.crawl()
