@@ -12,6 +12,13 @@ _DOOR = re.compile(
     r"\b(?:forums?|community|discussions?|(?:message |bulletin )?boards?|bbs)\b|论坛|論壇|社区|社區", re.IGNORECASE
 )
 _DATE = re.compile(r"\b(?:19|20)\d\d[-/.年]\s?\d{1,2}[-/.月]\s?\d{1,2}")
+_CONSENT = re.compile(
+    r"\b(?:accept|agree|allow all|consent|enter|yes|continue|proceed|confirm|got it|over 18|18\+|akzeptieren|zustimmen"
+    r"|einverstanden|accepter|j'accepte|aceptar|acepto|accetto|aceitar|aanvaarden|akkoord|принять|согласен)\b"
+    r"|同意|接受|进入|進入|继续|繼續|已满|已滿|確認|确认|동의|はい",
+    re.IGNORECASE,
+)
+_MOST_WALL_TEXT = 1_500
 _MANY = 10
 _MANY_LINKS = 30
 
@@ -43,13 +50,31 @@ def has_login(front: Document) -> bool:
     return front.root.css_first("input[type=password]") is not None
 
 
+def consent_button_of(front: Document) -> str:
+    """Return the text of the button on a page of a few lines that stands before a forum, empty for any other page."""
+    body = front.root.css_first("body")
+    links = front.root.css("a[href]")
+    if body is None or len(links) >= _MANY or len(" ".join(body.text().split())) > _MOST_WALL_TEXT:
+        return ""
+    for node in front.root.css("button, [role=button], input[type=submit], input[type=button], a[href]"):
+        text = " ".join((node.text() or node.attributes.get("value") or "").split())
+        if len(text) <= 60 and _CONSENT.search(text):
+            return text
+    return ""
+
+
 def remedy_for(front: Document) -> str:
     """Return what a person can do about a page without boards and without a list of threads."""
     node = front.root.css_first("link[rel=alternate][type*=rss], link[rel=alternate][type*=atom]")
     feed = front.absolute(node.attributes.get("href") or "") if node is not None else None
     pictures = [link for link in front.root.css("a[href]:has(img)") if not link.text().strip()]
     dates = _DATE.findall(front.root.text())
-    if len(pictures) >= _MANY:
+    if button := consent_button_of(front):
+        told = (
+            f"a page with the button {button!r} stands before it, as for consent or an age; press it in a browser, and"
+            " name the cookie that it sets as `headers: {Cookie: NAME=VALUE}` in a site file"
+        )
+    elif len(pictures) >= _MANY:
         told = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
     elif len(dates) >= _MANY:
         told = f"{len(dates)} dates stand on it; entries without pages and ids, as of a guest book, need a `parser`"

@@ -60,7 +60,30 @@ def test_a_page_without_threads_is_said_to_be_no_forum(tmp_path: Path) -> None:
 
     assert result.exit_code == Exit.FAILURES
     assert "no forum was found here" in result.stderr
+    assert "button" not in result.stderr
     assert not (tmp_path / "sites").exists()
+
+
+@pytest.mark.parametrize(
+    ("wall", "button"),
+    [
+        ("""<h1>Cookies</h1><button onclick="document.cookie='c=1';location.reload()">Accept</button>""", "Accept"),
+        ("<h1>Age</h1><form method=post><input type=submit value='I am over 18'></form>", "I am over 18"),
+        (
+            "<p>未满18岁请离开</p><a href='?yes=1'>我已满18岁，进入</a> <a href='https://x.example/'>离开</a>",
+            "我已满18岁，进入",
+        ),
+    ],
+)
+def test_a_wall_of_consent_before_a_forum_is_named(wall: str, button: str, tmp_path: Path) -> None:
+    head = "<!DOCTYPE html><meta charset=utf-8><title>Club</title>"
+    server = HostileServer({"/": page((head + wall).encode(), Content_Type="text/html")})
+    result = run("new", server.base, "--name", "club", home=tmp_path)
+    server.stop()
+
+    assert result.exit_code == Exit.FAILURES
+    assert f"a page with the button '{button}' stands before it" in " ".join(result.stderr.split())
+    assert "headers: {Cookie: NAME=VALUE}" in " ".join(result.stderr.split())
 
 
 def test_a_front_page_that_lacks_threads_is_refuted(tmp_path: Path) -> None:
