@@ -20,7 +20,7 @@ from crawl_tasks.fetch.warc_records import RequestResponse
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.json_ld import Json, loads
 from crawl_tasks.parse.markup_limits import check_markup
-from crawl_tasks.parse.values.charset import decoded
+from crawl_tasks.parse.values.charset import decoded, is_named
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
 
 MOST_PAGES = 36
@@ -97,11 +97,21 @@ class HttpProbe:
                 yield one.url, answer
 
     def guessed_charset(self) -> str:
-        """Return the charset of the pages so far, by all that name none that fits; empty where each names its own."""
+        """Return the charset that fits all pages that name none that fits, empty where they are few.
+
+        A single page counts if it names no charset, or one of Western Europe that its letters refute, and if nothing
+        of it is lost. Otherwise a damaged page would choose the charset of the forum.
+        """
         detector = CharsetDetector()
-        pages = [one for one in self._seen.values() if isinstance(one, Fetched)]
-        unnamed = [one for one in pages if decoded(one, detector=detector).note]
-        return decoded(unnamed[-1], detector=detector).charset if unnamed else ""
+        pages = [(page, decoded(page, detector=detector)) for page in self._seen.values() if isinstance(page, Fetched)]
+        unnamed = [page for page, text in pages if text.note]
+        named = sum(not text.note and not text.text.isascii() for _, text in pages)
+        if len(unnamed) <= named:
+            return ""
+        charset = decoded(unnamed[-1], detector=detector).charset
+        fitting = [page for page in unnamed if not decoded(page, charset).lost]
+        is_sure = len(fitting) > 1 or any(not is_named(page) for page in fitting)
+        return charset if is_sure and 2 * len(fitting) > len(unnamed) else ""
 
     def crawl_delay_s(self, url: str) -> float | None:
         """Return the Crawl-delay of the address's robots.txt in seconds, after a first fetch from that host."""

@@ -117,6 +117,11 @@ def charset_of(page: Fetched, declared: str | None = None) -> str:
     return decoded(page, declared).charset
 
 
+def is_named(page: Fetched) -> bool:
+    """Return whether a page names a charset by more than habit: one that is not Western Europe's."""
+    return any(charset not in _WESTERN for charset in _claims(page, None))
+
+
 def lost_texts(items: Items, read: PageText) -> str:
     """Return a note on the texts of a page with characters that could not be read, empty where there are none."""
     texts = [(one.title, one.author, one.body) for one in items.posts]
