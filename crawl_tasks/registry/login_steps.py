@@ -9,19 +9,17 @@ from urllib.parse import urlencode
 
 from lxml.html import FormElement
 
-from crawl_tasks.errors import ConfigError, Crashed, LoginRefused, PageError, ParseError
+from crawl_tasks.errors import ConfigError, Crashed, LoginRefused, PageError
 from crawl_tasks.fetch.cookie_jar import StoredCookie, read_cookie_file
-from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Sign
-from crawl_tasks.model import Fetched, HttpRequest, Stage
-from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.fetch.login_sessions import LoginPolicy, Send
+from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.rules.compile import compile_test
 from crawl_tasks.parse.values.charset import charset_of
+from crawl_tasks.registry.member_signs import member_signs, member_test
 from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.request_headers import check_headers, forum_secret
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_login import SiteLogin
-from crawl_tasks.sites.stages import Format
 from crawl_tasks.sites.template import normalize_below
 from crawl_tasks.urls import host_of, origin_of
 
@@ -34,15 +32,14 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
     if spec is None:
         return None
     told = f"{site.base} {spec.model_dump_json(by_alias=True)}"
-    is_member = _member_test(site, spec)
     return LoginPolicy(
         name=f"{site.name} {hashlib.sha256(told.encode()).hexdigest()[:16]}",
         origin=origin_of(site.base),
         log_in=_log_in(site, spec, headers),
         cookies=_cookies(site, spec),
         check=HttpRequest(normalize_below(site.base, spec.check), headers),
-        is_member=is_member,
-        signs=_signs(site, spec, is_member),
+        is_member=member_test(site, spec),
+        signs=member_signs(site, spec),
         secrets=lambda: _secrets(spec),
         most_a_day=spec.most_a_day,
         # The requests of a login wait for a slot each.
@@ -129,61 +126,3 @@ def _by_function(site: Site, name: str) -> LogIn:
             raise Crashed(f"{site.name}: login.function: {name}: {type(error).__name__}") from None
 
     return log_in
-
-
-def _member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
-    found = compile_test(spec.success, ParseContext(site).want())
-
-    def is_member(page: Fetched) -> bool:
-        document = Document(page, site.encoding)
-        try:
-            return found(document.json if spec.success.json_path else document.root, document)
-        except ParseError:
-            return False
-
-    return is_member
-
-
-_DENIALS = (400, 401, 403, 404, 410)
-"""The answers by which forums and APIs hide from guests what members see.
-
-Django answers 400 where a session ends within a request.
-"""
-
-
-def _signs(site: Site, spec: SiteLogin, is_member: Callable[[Fetched], bool]) -> Callable[[Fetched, Stage], Sign]:
-    """Return what a page says of who asked for it, by its status, `success`, and the stage's `login_when`.
-
-    An API's answers need not have the sign of its check page. Where one of a stage had it once, all of them have it.
-    """
-    want = ParseContext(site).want()
-    walls = {stage: compile_test(terms.login_when, want) for stage, terms in site.stages.items() if terms.login_when}
-    signed: set[Stage] = set()
-
-    def is_walled(page: Fetched, stage: Stage) -> bool:
-        if stage not in walls:
-            return False
-        document = Document(page, site.encoding)
-        try:
-            return walls[stage](document.json if site.stages[stage].format is Format.JSON else document.root, document)
-        except ParseError:
-            return False
-
-    def signs(page: Fetched, stage: Stage) -> Sign:
-        if page.status in (401, 403) or page.was_denied:
-            return Sign.GUEST
-        if page.is_unchanged:
-            return Sign.NONE
-        is_signed = "html" in page.headers.get("content-type", "html") and not spec.success.json_path
-        if page.status in _DENIALS:
-            return Sign.MEMBER if is_signed and is_member(page) else Sign.GUEST
-        if not 200 <= page.status < 300:
-            return Sign.NONE
-        if is_walled(page, stage):
-            return Sign.GUEST
-        if is_member(page):
-            signed.add(stage)
-            return Sign.MEMBER
-        return Sign.GUEST if is_signed or stage in signed else Sign.NONE
-
-    return signs

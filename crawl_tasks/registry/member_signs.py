@@ -1,0 +1,121 @@
+"""Member signs: what a page says of who asked for it, a member or a guest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from crawl_tasks.errors import ParseError
+from crawl_tasks.fetch.login_sessions import Sign
+from crawl_tasks.model import Fetched, Stage
+from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.pagination_links import is_in
+from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.sites.site_login import SiteLogin
+from crawl_tasks.sites.stages import Format
+
+_DENIALS = (400, 401, 403, 404, 410)
+"""The answers by which forums and APIs hide from guests what members see.
+
+Django answers 400 where a session ends within a request.
+"""
+
+Test = Callable[[Where, Document], bool]
+
+
+def member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
+    """Return the test whether a page, as that of `check`, has the sign of `success`."""
+    found = compile_test(spec.success, ParseContext(site).want())
+
+    def is_member(page: Fetched) -> bool:
+        document = Document(page, site.encoding)
+        return _can_hold(spec.success, page) and _finds(found, document, is_json=spec.success.json_path is not None)
+
+    return is_member
+
+
+def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign]:
+    """Return what a page says of who asked for it, by its status, `success`, and the stage's `login_when`.
+
+    A sign that only the records of a page hold says nothing: who writes a post could put it there. An API's answers
+    need not have the sign of its check page. Where one of a stage had it once, all of them have it.
+    """
+    want = ParseContext(site).want()
+    walls = {stage: compile_test(terms.login_when, want) for stage, terms in site.stages.items() if terms.login_when}
+    written = {stage: tuple(_written_by_people(site, stage)) for stage in Stage}
+    found, is_json = compile_test(spec.success, want), spec.success.json_path is not None
+    signed: set[Stage] = set()
+
+    def signs(page: Fetched, stage: Stage) -> Sign:
+        if page.status in (401, 403) or page.was_denied:
+            return Sign.GUEST
+        if page.is_unchanged:
+            return Sign.NONE
+        is_denied = page.status in _DENIALS
+        if not is_denied and not 200 <= page.status < 300:
+            return Sign.NONE
+        # The only tree of the page, which is parsed where a test asks for it.
+        document = Document(page, site.encoding)
+        is_walled = not is_denied and stage in walls
+        if is_walled and _finds(walls[stage], document, is_json=site.stages[stage].format is Format.JSON):
+            return Sign.GUEST
+        is_signed = _is_html(page) and not is_json
+        if not _can_hold(spec.success, page) or not _finds(found, document, is_json=is_json):
+            return Sign.GUEST if is_denied or is_signed or stage in signed else Sign.NONE
+        if not is_signed:
+            signed.add(stage)
+            return Sign.GUEST if is_denied else Sign.MEMBER
+        _cut(document, written[stage], is_by_tree=spec.success.css is not None)
+        return Sign.MEMBER if found(document.root, document) else Sign.NONE
+
+    return signs
+
+
+def _can_hold(success: Rule, page: Fetched) -> bool:
+    """Return whether `success` is looked for in an answer: an element only in HTML.
+
+    The text of a post in JSON may hold any element, which is none of the page.
+    """
+    return success.json_path is not None or success.header is not None or _is_html(page)
+
+
+def _is_html(page: Fetched) -> bool:
+    return "html" in page.headers.get("content-type", "html")
+
+
+def _finds(test: Test, document: Document, *, is_json: bool) -> bool:
+    try:
+        return test(document.json if is_json else document.root, document)
+    except ParseError:
+        return False
+
+
+def _written_by_people(site: Site, stage: Stage) -> Iterator[str]:
+    """Yield the selectors of what people write on pages of a stage: rows, posts and comments."""
+    inside = site.post.comments or site.comment
+    comments = inside.record if inside is not None else None
+    if stage is Stage.LIST:
+        rules = [site.list.record]
+    elif stage is Stage.COMMENT:
+        rules = [site.comment.record if site.comment is not None else None]
+    else:
+        rules = [site.post.record, comments, site.post.fields.get("body"), site.post.fields.get("body_html")]
+    for rule in rules:
+        for one in rule.walk() if rule is not None else ():
+            if one.css is not None and one.json_path is None:
+                yield one.css
+
+
+def _cut(document: Document, selectors: tuple[str, ...], *, is_by_tree: bool) -> None:
+    """Cut elements out of a page's tree, and without `is_by_tree` out of its other forms too."""
+    for css in selectors:
+        nodes = find_all(document.root, css)
+        known = {node.mem_id for node in nodes}
+        # An element is freed with all within it.
+        for node in [node for node in nodes if not is_in(node.parent, known)]:
+            if node.mem_id != document.root.mem_id:
+                node.decompose()
+    if not is_by_tree:
+        document.embed_html(document.root.html or "")
