@@ -201,7 +201,7 @@ class Sites:
         Raises:
             ConfigError: no such site is published.
         """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, "pause", *by))
+        self._decide(site, "pause", by)
 
     def resume(self, site: str, by: Operator = NOBODY) -> None:
         """End the pause or the drain of a site.
@@ -209,7 +209,7 @@ class Sites:
         Raises:
             ConfigError: no such site is published.
         """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, "run", *by))
+        self._decide(site, "run", by)
 
     def drain(self, site: str, by: Operator = NOBODY) -> None:
         """Begin no scan of a site any more, and finish the open requests. `resume` ends the drain.
@@ -217,7 +217,7 @@ class Sites:
         Raises:
             ConfigError: no such site is published.
         """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, "drain", *by))
+        self._decide(site, "drain", by)
 
     def apply_decision(self, site: str) -> None:
         """Let a restored site run, pause or drain by the last decision of an operator.
@@ -225,7 +225,13 @@ class Sites:
         Raises:
             ConfigError: no such site is published.
         """
-        of_published(site, self._scripts.call(Verb.PAUSE, site, "", *NOBODY))
+        self._decide(site, "", NOBODY)
+
+    def _decide(self, site: str, gate: str, by: Operator) -> None:
+        """Set the gate, and make boards due that a pause put off, some at a time: there may be a hundred thousand."""
+        cursor: int | str = ""
+        while cursor != 0:
+            _, _, cursor = of_published(site, self._scripts.call(Verb.PAUSE, site, gate, *by, cursor))
 
     def remove(self, site: str, by: Operator = NOBODY, *, erases: bool = False) -> str:
         """Publish a site no more. Nothing of it is leased, committed or scanned from now on.

@@ -123,8 +123,6 @@ class Check:
         for of in ("unacked", "claims"):
             for location in audit.pairs(of, mend=mend):
                 yield Finding("", replace(location, where=f"{of} {location.where}"))
-        for location in audit.outbox():
-            yield Finding("", location)
         for site, location in audit.items(self._sites or sites):
             yield Finding(site, location)
         if store is not None:

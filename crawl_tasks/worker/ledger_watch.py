@@ -117,14 +117,13 @@ class LedgerWatch:
 
     def _hand_back(self, store: Store) -> None:
         """Hand Redis the decisions that it has forgotten, as in a failover."""
-        elsewhere = {name for one in self._cells if one is not self._frontier for name in one.sites.names()}
-        here = [one for one in store.decisions(self._frontier.ledger) if one.site not in elsewhere]
-        of_cell = [one for one in here if self._is_home(one.site)]
+        cells = {name: each.cell for each in self._cells for name in each.sites.names()}
+        decisions = store.decisions(self._frontier.ledger)
+        unknown = {one.site for one in decisions} - cells.keys()
+        cells |= {site: home_of(site, self._cells.names) for site in unknown}
+        of_cell = (one for one in decisions if cells[one.site] == self._frontier.cell)
         if restored := self._admin.decisions.restore(of_cell):
             log.warning("decisions restored that Redis had forgotten", extra={"count": restored})
-
-    def _is_home(self, site: str) -> bool:
-        return self._frontier.sites.is_published(site) or home_of(site, self._cells.names) == self._frontier.cell
 
     def _rebuild(self, store: Store) -> None:
         try:

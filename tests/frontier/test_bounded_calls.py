@@ -8,6 +8,7 @@ from collections import defaultdict
 import pytest
 import redis
 
+from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
 from crawl_tasks.frontier.replies import ints
@@ -88,6 +89,45 @@ def test_a_call_begins_as_many_scans_ahead_of_time_as_due_ones_at_most(client: r
 
     assert 0 < admitted <= 30
     assert frontier.produce()[0] > 60  # in as many calls as it takes
+
+
+def test_a_resumed_site_makes_its_overdue_boards_due_in_pieces(client: redis.Redis) -> None:
+    frontier, later = Frontier(client, "test"), Frontier(client, "test").clock_ms() + 10**6
+    boards = [board("demo", number) for number in range(3000)]
+    frontier.sites.publish("demo", "v1", "{}", TERMS, boards)
+    client.zadd("test:boards", {f"demo {one.board}": later for one in boards})
+    client.zadd("test:s:demo:overdue", {one.board: 1 for one in boards})
+    grown: list[int] = []
+
+    def note(verb: Verb, elements: float) -> None:
+        if verb is Verb.PAUSE:
+            grown.append(int(elements))
+
+    with each_call(lambda: due(client, later), note):
+        frontier.sites.resume("demo")
+
+    assert due(client, later) == 3000
+    assert max(grown) <= 1500
+
+
+def due(client: redis.Redis, before: int) -> int:
+    return int(client.zcount("test:boards", 0, before - 1))
+
+
+def test_a_site_that_moves_counts_its_rejected_pages_in_pieces(client: redis.Redis) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    for number in range(350):
+        client.xadd("test:shelf", {"items": '["demo",[],[],[]]', "reason": "why", "at": frontier.clock_ms() + number})
+    mover = SiteTransfer("demo", frontier, frontier)
+    mover.begin()
+    calls: list[Verb] = []
+
+    with each_call(lambda: 0, lambda verb, _: calls.append(verb)):
+        assert mover.freeze()
+
+    assert calls.count(Verb.FREEZE_SITE) == 4
+    assert client.hget("test:s:demo:frozen", "shelved") == b"350"
 
 
 @pytest.mark.parametrize("name", [*PRELUDE, *Verb])

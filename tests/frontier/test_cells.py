@@ -227,6 +227,19 @@ def put(frontier: Frontier, key: str, kind: str, entry: str) -> None:
         getattr(frontier.client, {"list": "rpush", "set": "sadd"}[kind])(key, entry)
 
 
+def test_start_entries_that_move_to_a_key_where_nothing_can_wait_are_rejected(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    settled(one)
+    one.client.rpush("test:start:demo", "an entry")
+    two.client.set("test:start:demo", "of another program")
+
+    move(one, two)
+
+    assert two.client.lrange("test:refused", 0, -1) == [
+        b"start: test:start:demo is a string, where nothing can wait\nan entry"
+    ]
+
+
 def test_a_move_waits_for_a_flush_that_was_cut_off(cells: list[Frontier]) -> None:
     one, two, _ = cells
     one.sites.publish("demo", "v1", "{}", TERMS, [])

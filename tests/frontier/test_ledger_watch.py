@@ -17,7 +17,7 @@ from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Operator
+from crawl_tasks.model import Decision, Operator
 from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import publish_site
@@ -297,6 +297,21 @@ def test_a_decision_that_a_failover_lost_is_handed_back_and_carried_out(
 
     assert state_of(crawl, client) == decided
     crawl.publish()  # the fixture counts its requests
+
+
+def test_decisions_of_many_sites_are_handed_back_by_one_look_at_the_sites(
+    crawl: SmallCrawl, client: redis.Redis, store: Store, database: Path, site: Site
+) -> None:
+    names = [f"site{number}" for number in range(50)]
+    store.decide([Decision(name, "gate", "pause", 1, text='["1","pause","",""]') for name in names], "test:")
+    guard = ledger_watch(crawl.frontier, database, by_itself=False)
+    guard.look()
+    before = client.info("commandstats").get("cmdstat_hexists", {"calls": 0})["calls"]
+
+    ledger_watch(crawl.frontier, database, by_itself=False).look()
+
+    assert client.info("commandstats").get("cmdstat_hexists", {"calls": 0})["calls"] - before < 10
+    assert client.hexists("test:decisions:site7", "gate")
 
 
 def state_of(crawl: SmallCrawl, client: redis.Redis) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import FailedKind
 from crawl_tasks.frontier.frontier import Frontier
@@ -348,3 +349,18 @@ def test_a_start_key_keeps_its_type_when_entries_come_back_to_it(
     assert not client.exists(key)
     Admin(frontier).failed.of(FailedKind.START, key).retry()
     assert client.type(key) == kind.encode()
+
+
+def test_entries_stay_rejected_where_nothing_can_wait(frontier: Frontier, client: redis.Redis) -> None:
+    published(frontier)
+    client.rpush("test:start", "no JSON")
+    StartRequests(frontier, "test:start").drain()
+    client.set("test:start", "of another program")
+
+    with pytest.raises(BackendError, match="test:start is a string, where nothing can wait"):
+        Admin(frontier).failed.of(FailedKind.START, "test:start").retry()
+
+    assert len(refused(client)) == 1
+    client.delete("test:start")
+    assert Admin(frontier).failed.of(FailedKind.START, "test:start").retry() == 1
+    assert (client.lrange("test:start", 0, -1), refused(client)) == ([b"no JSON"], [])

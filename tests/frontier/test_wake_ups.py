@@ -11,7 +11,9 @@ from kombu import Connection, Consumer, Queue
 from kombu.message import Message
 
 from crawl_tasks.celery import TRANSPORT
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from tests.frontier.by_hand import NOTHING, lease, posts
 
@@ -89,3 +91,20 @@ def test_a_clock_that_was_set_back_keeps_neither_the_store_nor_the_ticks_waiting
     assert frontier.tick("me").is_leader
     assert client.llen("store") == 1
     assert not frontier.tick("another").is_leader
+
+
+def test_locks_of_before_a_clock_was_set_back_are_nobodys(frontier: Frontier, client: redis.Redis) -> None:
+    restore = Admin(frontier).restore
+    client.set("test:rebuilder", "ended with the old Redis", px=3_600_000)
+    frontier.sites.run_only(["another"], 15_000)
+    client.pexpire("test:only", 3_600_000)
+    frontier.admit("demo", posts(1))
+
+    assert restore.lock("me", 60_000) == ""
+    assert restore.lock("another", 60_000) == "me"
+    assert Inspector(frontier).count_requests("demo").released == 0
+    frontier.tick("me")
+    assert not client.exists("test:only")
+    frontier.sites.run_only(["another"], 15_000)
+    frontier.tick("me")
+    assert client.exists("test:only")

@@ -147,29 +147,23 @@ class Audit:
                 if cursor == "0":
                     break
 
-    def outbox(self) -> Iterator[Location]:
-        """Audit the entries that wait for the store."""
-        for page_id, text in self._pages(self._keys.outbox):
-            try:
-                read_items(text)
-            except (BackendError, LookupError):
-                yield Location(Violation.OUTBOX, page_id.decode())
-
     def items(self, sites: Sequence[str]) -> Iterator[tuple[str, Location]]:
-        """Audit the pages of sites whose items are neither stored nor waiting, because a key was deleted.
+        """Audit the pages that wait for the store, and those of sites that neither are stored nor wait.
 
-        Pages of an earlier site of the same name, which was removed, are not among them.
+        A key of theirs was deleted. Pages of an earlier site of the same name, which was removed, are not among them.
         """
         fields = ("since", *(f"done:{stage}" for stage in Stage))
         counted = self._scripts.read_all("sites", [("HMGET", self._keys.site(site), *fields) for site in sites])
         numbers = [[int(one or 0) for one in cast("list[bytes | None]", of_site)] for of_site in counted]
         since_ms = {site: since for site, (since, *_) in zip(sites, numbers, strict=True)}
-        waiting = Counter(
-            site
-            for key in (self._keys.outbox, self._keys.shelf)
-            for page_id, text in self._pages(key)
-            if (site := _site_of(text)) in since_ms and int(page_id.partition(b"-")[0]) >= since_ms[site]
-        )
+        waiting = Counter[str]()
+        for key in (self._keys.outbox, self._keys.shelf):
+            for page_id, text in self._pages(key):
+                site = _site_of(text)
+                if site in since_ms and int(page_id.partition(b"-")[0]) >= since_ms[site]:
+                    waiting[site] += 1
+                if key == self._keys.outbox and not _is_readable(text):
+                    yield "", Location(Violation.OUTBOX, page_id.decode())
         # Read last: a page that was stored meanwhile is counted twice, and none too little.
         stored = self._scripts.read_all("sites", [("HGET", self._keys.site(site), "stored") for site in sites])
         for site, (_, *done), of_site in zip(sites, numbers, cast("list[bytes | None]", stored), strict=True):
@@ -193,6 +187,14 @@ class Audit:
         """Return the requests that the guard does not know."""
         code, *places = self._scripts.call(Verb.FIND_UNKNOWN, site, *(line_of(request, ".") for request in requests))
         return [requests[cast(int, place)] for place in places] if code == 0 else []
+
+
+def _is_readable(text: bytes) -> bool:
+    try:
+        read_items(text)
+    except (BackendError, LookupError):
+        return False
+    return True
 
 
 def _site_of(text: bytes) -> str:

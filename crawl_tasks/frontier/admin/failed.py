@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, cast
 
 import redis
 
-from crawl_tasks.errors import ConfigError, StoreError
+from crawl_tasks.errors import BackendError, ConfigError, StoreError
 from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
@@ -259,8 +259,16 @@ class RejectedMessages(DeadLetters):
 
     def _take(self, chosen: Selection, *, back: bool) -> int:
         how, ids = "retry" if back else "drop", [entry.id for entry in self.list(chosen)]
-        # Without ids the script would take all of the list, messages and start entries.
-        return ints(self._scripts.call(Verb.DISCARD_REJECTED, how, self._start_key, *ids))[1] if ids else 0
+        if not ids:
+            return 0  # the script would take all of the list, messages and start entries
+        reply = self._scripts.call(Verb.DISCARD_REJECTED, how, self._start_key, *ids)
+        _, handled, other = cast("tuple[int, int, bytes]", reply)
+        if other:
+            raise BackendError(
+                f"{len(ids) - handled} start entries stay rejected: {self._start_key} is a {other.decode()}, where"
+                " nothing can wait; rename that key, or name another in CRAWL_START_KEY"
+            )
+        return handled
 
 
 class Failed:

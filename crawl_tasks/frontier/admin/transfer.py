@@ -76,7 +76,10 @@ class SiteTransfer:
 
     def freeze(self) -> bool:
         """Take the site out of the source, and return whether nothing of it was being fetched any more."""
-        code = ints(self._source.scripts.call(Verb.FREEZE_SITE, self._site, self._token))[0]
+        code, following = 3, "-"
+        while code == 3:
+            reply = self._source.scripts.call(Verb.FREEZE_SITE, self._site, self._token, following)
+            code, following = cast("tuple[int, str]", reply)
         if code not in (0, 2):
             raise self._overtaken()
         return code == 0

@@ -1,7 +1,7 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
 -- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored shelved_site store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
--- EXPORTS: bury drop_request revive start_kind put_start refuse_start
+-- EXPORTS: bury drop_request revive start_kind put_start refuse_start return_start
 
 -- Release --------------------------------------------------------------------------------------------------
 
@@ -264,15 +264,14 @@ function start_kind(key)
   return kind ~= 'none' and kind or redis.call('HGET', P .. ':start_kinds', key) or 'list'
 end
 
--- Put an entry into a start key: in front, or behind the others. Return false where nothing can wait.
+-- Put an entry into a start key: in front, or behind the others. Return nil, or the kind of a key where nothing can wait.
 function put_start(key, kind, score, entry, is_first)
   local there = redis.call('TYPE', key).ok
   if there ~= 'none' then kind = there end
   if kind == 'zset' then redis.call('ZADD', key, tonumber(score) or 0, entry)
   elseif kind == 'set' then redis.call('SADD', key, entry)
   elseif kind == 'list' then redis.call(is_first and 'LPUSH' or 'RPUSH', key, entry)
-  else return false end
-  return true
+  else return kind end
 end
 
 -- Reject a start entry that means no request, with the reason. The newest thousand are kept.
@@ -280,4 +279,10 @@ function refuse_start(reason, entry)
   redis.call('HINCRBY', P .. ':starts', 'refused', 1)
   redis.call('LPUSH', P .. ':refused', 'start: ' .. reason .. '\n' .. entry)
   redis.call('LTRIM', P .. ':refused', 0, 999)
+end
+
+-- Put an entry back into a start key, or reject it where nothing can wait.
+function return_start(key, kind, score, entry, is_first)
+  local other = put_start(key, kind, score, entry, is_first)
+  if other then refuse_start(key .. ' is a ' .. other .. ', where nothing can wait', entry) end
 end

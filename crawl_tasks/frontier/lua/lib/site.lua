@@ -17,7 +17,7 @@
 --   "+" whatever the guard says
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE COMING now_ms now_us numbers_in gate_opens_at load_site
+-- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at load_site
 -- EXPORTS: STAGE_AT stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
 -- EXPORTS: schedule_look holds_move
 
@@ -27,6 +27,7 @@ BACKFILL = 2    -- highest priority of backfill: first scans, walks, full passes
 MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
 GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
+ONLY_MS = 60000  -- ms for which a command that serves this Redis alone may keep other sites waiting, until it says so again
 COMING = 1000   -- ms for which a released message is taken to be on its way to a worker
 
 -- Count in a hash. run() of answers.lua writes it at the end of the call.

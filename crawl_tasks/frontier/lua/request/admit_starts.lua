@@ -37,10 +37,7 @@ end
 -- Backwards, since each goes to the front: the entries stand in their old order again.
 for i = #waiting, 1, -1 do
   local one = waiting[i]
-  local kind = start_kind(one.key)
-  if not put_start(one.key, kind, one.score, one.entry, true) then
-    refuse_start(one.key .. ' is a ' .. kind .. ', where nothing can wait', one.entry)
-  end
+  return_start(one.key, start_kind(one.key), one.score, one.entry, true)
 end
 
 local new, known = 0, 0

@@ -23,6 +23,8 @@ end
 redis.call('DEL', P .. ':ticker')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.call('SET', P .. ':ticker', ARGV[1], 'PX', ARGV[3])
 
+if redis.call('PTTL', P .. ':only') > ONLY_MS then redis.call('DEL', P .. ':only') end  -- the same
+
 local function wake_delayed(site)
   local due = redis.call('ZRANGE', site.key .. ':delayed', '-inf', now, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
   for _, entry in ipairs(due) do

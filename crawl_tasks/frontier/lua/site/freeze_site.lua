@@ -4,16 +4,28 @@
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: token of the mover
--- RETURNS 0: {0, 0}, also when it was frozen before, or has left already
--- RETURNS 1: {1, 0}, another mover has taken over
+-- ARGV 3: `-` to begin, then where to go on with the count of pages that are laid aside
+-- RETURNS 0: {0, ''}, also when it was frozen before, or has left already
+-- RETURNS 1: {1, ''}, another mover has taken over
 -- RETURNS 2: {2, requests leased}, which must end first, as must a flush of its guard
+-- RETURNS 3: {3, where to go on}: nothing was done but to count
 
-if not holds_move('leaving', ARGV[1], ARGV[2]) then return {1, 0} end
+if not holds_move('leaving', ARGV[1], ARGV[2]) then return {1, ''} end
+local AT_ONCE = 100  -- pages that are laid aside
 local key = P .. ':s:' .. ARGV[1]
 local site = load_site(ARGV[1])
-if not site or redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 0 then return {0, 0} end
+if not site or redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 0 then return {0, ''} end
 local leased = redis.call('ZCARD', key .. ':leased') + (site.flushing and 1 or 0)
 if leased > 0 then return {2, leased} end
+-- Pages on the shelf stay here, and count as stored where the site arrives.
+local shelved, page = 0, redis.call('XRANGE', P .. ':shelf', ARGV[3], '+', 'COUNT', AT_ONCE)
+for _, entry in ipairs(page) do
+  local name, is_own = shelved_site(entry)
+  if name == ARGV[1] and is_own then shelved = shelved + 1 end
+end
+if ARGV[3] == '-' then redis.call('HSET', key, 'shelved', 0) end
+redis.call('HINCRBY', key, 'shelved', shelved)
+if #page == AT_ONCE then return {3, '(' .. page[AT_ONCE][1]} end
 for _, stage in ipairs(STAGES) do
   local released = key .. ':released:' .. stage
   for _, rid in ipairs(redis.call('ZRANGE', released, 0, -1)) do  -- bounded by the window
@@ -23,15 +35,8 @@ for _, stage in ipairs(STAGES) do
   end
   redis.call('DEL', released)
 end
--- Pages on the shelf stay here, and count as stored where the site arrives.
-local shelved = 0
-for _, entry in ipairs(redis.call('XRANGE', P .. ':shelf', '-', '+')) do  -- bounded: a thousand pages
-  local name, is_own = shelved_site(entry)
-  if name == ARGV[1] and is_own then shelved = shelved + 1 end
-end
-redis.call('HSET', key, 'shelved', shelved)
 redis.call('HSET', key, 'file', redis.call('HGET', P .. ':sites', ARGV[1]))
 redis.call('HDEL', P .. ':sites', ARGV[1])
 redis.call('RENAME', key, key .. ':frozen')
 note_change(site)
-return {0, 0}
+return {0, ''}

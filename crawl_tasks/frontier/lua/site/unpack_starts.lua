@@ -7,7 +7,7 @@
 local key, unpacked = P .. ':s:' .. ARGV[1] .. ':carried', 0
 for _, text in ipairs(redis.call('LPOP', key, ARGV[2]) or {}) do
   local start_key, kind, score, entry = unpack(cjson.decode(text))
-  put_start(start_key, kind, score, entry, false)
+  return_start(start_key, kind, score, entry, false)
   unpacked = unpacked + 1
 end
 note_change({name = ARGV[1]})
