@@ -18,11 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from crawl_tasks.errors import ConfigError, SettingsError
 from crawl_tasks.proxy import read_proxy
+from crawl_tasks.redis_url import mistake_in
 
 STATE_REDIS_URL = "redis.url"
 """File in `state_dir` that holds the URL of the embedded Redis of this directory."""
-
-REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "sentinel://")
 
 _CELL_NAME = re.compile(r"([a-z][a-z0-9_-]{0,31})=(.*)")
 
@@ -164,14 +163,9 @@ class Settings(BaseModel):
     def _redis_url_is_one(cls, value: str) -> str:
         # Checked here, because Celery would bury the mistake under tracebacks.
         cells = read_cells(value)
-        if not all(cell.url.startswith(REDIS_SCHEMES) for cell in cells):
-            raise SettingsError(
-                f"{PREFIX}REDIS_URL: begins with none of {', '.join(REDIS_SCHEMES)}; write redis://HOST:PORT/NUMBER"
-            )
-        # redis-py takes whatever follows the host for database 0, also the next of several addresses.
-        every = ";".join(cell.url for cell in cells).split(";")
-        if not all(re.fullmatch(r"unix:.*|\w+://[^/?]*(/\d*)?(\?.*)?", url) for url in every):
-            raise SettingsError(f"{PREFIX}REDIS_URL: write redis://HOST:PORT/NUMBER, several separated by blanks")
+        for cell in cells:
+            if mistake := mistake_in(cell.url):
+                raise SettingsError(f"{PREFIX}REDIS_URL: {mistake}")
         # Names, because a host's address may change, and sites must not move for that.
         names, urls = {cell.name for cell in cells} - {""}, {cell.url for cell in cells}
         if len(cells) > 1 and not len(names) == len(urls) == len(cells):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import redis
 
-from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SettingsError, StoreError
+from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
@@ -24,17 +24,10 @@ NAMED = 10
 
 
 def _connect(settings: Settings, cell: Cell) -> Frontier:
-    """Return the frontier of a cell, not yet connected.
-
-    Raises:
-        SettingsError: the URL is not one of Redis.
-    """
+    """Return the frontier of a cell, not yet connected."""
     # Without retries, unlike a worker's client: a person at a terminal would rather know than wait.
     timeouts = Options(socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None)
-    try:
-        client = open_client(cell.url, settings.redis_master, **timeouts)
-    except ValueError as error:
-        raise SettingsError(f"CRAWL_REDIS_URL: {cell.url}: {error}; write redis://HOST:PORT/NUMBER") from error
+    client = open_client(cell.url, settings.redis_master, **timeouts)
     return Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max, cell.name)
 
 
@@ -53,17 +46,25 @@ def open_cells(settings: Settings | None = None) -> Cells:
         try:
             frontier.client.ping()
         except (redis.RedisError, OSError) as error:
-            # Sentinels' errors go on with the attributes of each client.
-            said = str(error).partition(" : <")[0].rstrip(".")
-            why = f"does not answer: {said}; start one (crawl-tasks run or redis does) or set CRAWL_REDIS_URL"
-            if isinstance(error, redis.ResponseError):
-                why = f"refuses: {said}; set CRAWL_REDIS_URL"
-            elif isinstance(error, redis.AuthenticationError):
-                why = "wants another user or password; put USER:PASSWORD@ before the host in CRAWL_REDIS_URL"
-            raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {why}") from error
+            raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {_reason_of(error)}") from error
 
     cells.ask_each(ping)
     return cells
+
+
+def _reason_of(error: redis.RedisError | OSError) -> str:
+    """Return what Redis does in place of an answer, and the remedy."""
+    # Sentinels' errors go on with the attributes of each client.
+    text = str(error).partition(" : <")[0].rstrip(".")
+    if isinstance(error, redis.AuthenticationError):
+        return "wants another user or password; put USER:PASSWORD@ before the host in CRAWL_REDIS_URL"
+    if isinstance(error, redis.ResponseError):
+        return f"refuses: {text}; set CRAWL_REDIS_URL"
+    if "certificate verify failed" in text:
+        return f"has a certificate that ssl_ca_certs of CRAWL_REDIS_URL does not vouch for: {text}"
+    if "WRONG_VERSION_NUMBER" in text:
+        return "speaks no TLS at this port; write redis:// in CRAWL_REDIS_URL, or the port that does"
+    return f"does not answer: {text}; start one (crawl-tasks run or redis does) or set CRAWL_REDIS_URL"
 
 
 def name_standing(settings: Settings, snapshot: Snapshot) -> Snapshot:

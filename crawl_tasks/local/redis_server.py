@@ -120,7 +120,7 @@ class RedisServer:
             stderr=subprocess.DEVNULL,
             # Ctrl-C is for the supervisor, which ends the server last. A killed supervisor leaves that to the kernel.
             start_new_session=True,
-            preexec_fn=leash(),
+            preexec_fn=leash(signal.SIGTERM),
         )
 
     def wait(self) -> None:

@@ -81,8 +81,8 @@ def _raise(number: int) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
-def leash() -> Callable[[], None] | None:
-    """Return a function that on Linux has the kernel end a child after the supervisor's death.
+def leash(number: signal.Signals) -> Callable[[], None] | None:
+    """Return a function that on Linux has the kernel send a signal to a child at the supervisor's death.
 
     The kernel means the thread that starts the child, so that must be one that lasts.
     """
@@ -91,7 +91,7 @@ def leash() -> Callable[[], None] | None:
     prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
 
     def tie() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(_PR_SET_PDEATHSIG, number)
         # The supervisor died before prctl took effect: its signal will never come.
         if os.getppid() != parent:
             os._exit(1)

@@ -108,7 +108,8 @@ class Supervisor:
 
     def _start(self, job: Job, short_lives: int) -> None:
         self.log_dir.mkdir(parents=True, exist_ok=True)
-        tie = leash()
+        # A worker that waits for Redis, which ends too, heeds no SIGTERM: nothing would be left to end it.
+        tie = leash(signal.SIGKILL)
         # A signal between the start and the registration would leave a process that nobody ends.
         with self.interrupts.shield(), self.log_of(job.name).open("ab") as log:
             try:

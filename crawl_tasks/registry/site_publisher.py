@@ -128,7 +128,7 @@ def is_public(site: Site) -> bool:
     """Return whether a site has a host that the site file does not name as private."""
     base = urlsplit(site.base)
     port = base.port or (443 if base.scheme == "https" else 80)
-    private = {place.rpartition(":")[0] for place in site.private_hosts}
+    private = {*site.private_hosts, *(place.rpartition(":")[0] for place in site.private_hosts)}
     return f"{base.hostname}:{port}" not in site.private_hosts or not private.issuperset(site.hosts)
 
 

@@ -61,8 +61,9 @@ def refuse_eviction(**_: object) -> None:
     """Refuse to start on a Redis whose eviction policy would delete the ledger when its memory is full."""
     try:
         policy = Inspector(runtime().frontier).health(()).eviction
-    except BackendError:
-        # Redis is not there yet, and Celery waits for its broker by itself.
+    except BackendError as error:
+        # Celery waits for its broker by itself, and tells of it in words of its own.
+        sys.stderr.write(f"crawl_tasks: {error}; waiting for it\n")
         return
     if policy not in ("noeviction", ""):
         sys.stderr.write(

@@ -81,6 +81,8 @@ def test_a_boards_own_priority_stands_before_the_sites() -> None:
         ({"base": "https://forum.example", "private_hosts": ()}, True),
         ({"base": "http://forum.lan", "private_hosts": ("forum.lan:80",)}, False),
         ({"hosts": ("www.forum.example",)}, True),
+        ({"base": "http://forum.lan", "hosts": ("b.lan:81",), "private_hosts": ("forum.lan:80", "b.lan:81")}, False),
+        ({"base": "http://forum.lan", "hosts": ("b.lan:82",), "private_hosts": ("forum.lan:80", "b.lan:81")}, True),
     ],
 )
 def test_a_site_is_public_unless_all_its_hosts_are_named_as_private(changes: dict[str, object], expected: bool) -> None:

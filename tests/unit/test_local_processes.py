@@ -146,7 +146,12 @@ with Interrupts() as interrupts, EmbeddedRedis(state, interrupts), Supervisor(
     state, os.environ, interrupts, print
 ) as crew:
     for name in ("a", "b"):
-        crew.start(Job(name, (sys.executable, "-c", "import time; time.sleep(600)")))
+        script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+        script += "; print('up', flush=True); time.sleep(600)"
+        crew.start(Job(name, (sys.executable, "-c", script)))
+        while b"up" not in (state / f"{name}.log").read_bytes():
+            interrupts.sleep(0.01)
+    crew.grace_s = 0.5
     (state / "pids").write_text(f"{crew.pid('a')} {crew.pid('b')} {interrupts.count}")
     if "fail" in sys.argv:
         raise RuntimeError("a bug")
