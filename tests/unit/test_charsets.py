@@ -87,6 +87,59 @@ def test_letters_in_rows_refute_the_charset_that_servers_name_for_all_pages(char
     assert texts_of(charset, read.text) == TEXTS[charset].split("|")
 
 
+@pytest.mark.parametrize(
+    "text", [*TEXTS["iso-8859-1"].split("|"), *TEXTS["cp1252"].split("|"), "Déjà vérifié", "Já não há pão"]
+)
+def test_letters_of_western_europe_do_not_refute_its_charset(text: str) -> None:
+    read = decoded(page(f"<html><p>{text}</p></html>".encode("cp1252"), "text/html; charset=ISO-8859-1"))
+
+    assert (text in read.text, read.note) == (True, "")
+
+
+@pytest.mark.parametrize("charset", ["cp1250", "iso-8859-2", "iso-8859-9"])
+@pytest.mark.parametrize("named", ["iso-8859-1", "windows-1252", "iso-8859-15"])
+def test_a_page_that_reads_plainly_better_in_another_charset_refutes_a_western_name(charset: str, named: str) -> None:
+    read = decoded(page(forum_page(charset), f"text/html; charset={named}"))
+
+    assert texts_of(charset, read.text) == TEXTS[charset].split("|")
+    assert "is named, and does not fit" in read.note
+    assert decoded(page(forum_page(charset), f"text/html; charset={charset}")).note == ""
+
+
+def test_a_page_of_another_language_is_noticed_behind_many_of_the_usual_one() -> None:
+    detector, named = CharsetDetector(), "text/html; charset=iso-8859-1"
+    for _ in range(40):
+        decoded(page(forum_page("iso-8859-1") * 3, named), detector=detector)
+
+    polish, usual = (
+        decoded(page(forum_page(one) * 3, named), detector=detector) for one in ("iso-8859-2", "iso-8859-1")
+    )
+
+    assert texts_of("iso-8859-2", polish.text) == TEXTS["iso-8859-2"].split("|")
+    assert texts_of("iso-8859-1", usual.text) == TEXTS["iso-8859-1"].split("|")
+    assert usual.note == ""
+
+
+@pytest.mark.parametrize(("header", "meta"), [("koi8-r", "windows-1251"), ("windows-1251", "koi8-r"), ("koi8-r", "")])
+def test_the_meta_element_wins_where_it_reads_better_than_the_header(header: str, meta: str) -> None:
+    charset = meta or "windows-1251"
+    body = forum_page("cp1251" if charset == "windows-1251" else charset, head=f"<meta charset={meta}>" * bool(meta))
+
+    read, right = (decoded(page(body, f"text/html; charset={name}")) for name in (header, charset))
+
+    assert texts_of("cp1251", read.text) == texts_of("cp1251", right.text) == TEXTS["cp1251"].split("|")
+    assert ("of its meta element" in read.note, right.note) == (bool(meta), "")
+
+
+@pytest.mark.parametrize(("charset", "twin"), [("iso-8859-15", "cp1252"), ("iso-8859-2", "cp1250")])
+def test_quotes_of_windows_are_no_control_characters(charset: str, twin: str) -> None:
+    text = "It’s the “old” cord – don’t touch"
+
+    read = decoded(page(f"<p>{text}</p>".encode(twin), f"text/html; charset={charset}"))
+
+    assert text in read.text
+
+
 @pytest.mark.parametrize("charset", [one for one in TEXTS if not one.startswith(("utf", "iso2022"))])
 def test_the_meta_element_wins_over_a_header_that_fails(charset: str) -> None:
     head = "<!--" + "x" * 9_000 + f'--><meta http-equiv="Content-Type" content="text/html; charset={charset}">'

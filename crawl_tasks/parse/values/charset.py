@@ -13,7 +13,7 @@ from typing import NamedTuple
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, resolve_encoding
 
 from crawl_tasks.model import Fetched, Items
-from crawl_tasks.parse.values.charset_detector import CharsetDetector, outside
+from crawl_tasks.parse.values.charset_detector import ASCII, WESTERN, CharsetDetector, outside
 
 # The encodings of the web (WHATWG), by Python's names. A header must not choose the stranger ones that Python knows.
 _ENCODINGS = (
@@ -30,11 +30,11 @@ _COMMENT_END = re.compile(rb"^-?>|--!?>")
 _LONGEST_BLANK = 1_024
 _LONGEST_HEAD = 262_144
 _META = re.compile(rb"<(?:meta\b(?=[^<>]*charset)|\?xml\s)[^<>]*>", re.IGNORECASE)
-# Servers and old templates name these for pages of any language, so that bytes of another one refute them.
-_WESTERN = frozenset(("cp1252", "iso8859-15"))
+# ISO 8859 has control characters where Windows has quotes and dashes. Pages with these are written on Windows.
+_TWINS = {"iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-5": "cp1251", "iso8859-7": "cp1253"}
+_CONTROLS = re.compile("[\x80-\x9f]")
 # Big5 and Shift_JIS have letters of ASCII as second bytes.
 _IN_A_ROW = re.compile(rb"[\x80-\xff](?:[A-Za-z]?[\x80-\xff]){3,}")
-_ASCII = bytes(range(0x80))
 _SURE = 3
 """Characters of several bytes that no text of another charset than UTF-8 has by chance, all of its bytes being such.
 
@@ -200,18 +200,23 @@ def _unmarked_utf16(body: bytes) -> str | None:
 def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: CharsetDetector) -> PageText:
     """Return the text by the first claim that the bytes do not refute, else by the guess."""
     # Valid UTF-8 is an accident in no other charset, but a word of the site file is the operator's.
-    sure = 1 if _WESTERN.issuperset(claims) else _SURE
+    sure = 1 if WESTERN.issuperset(claims) else _SURE
     if not has_word and (text := _as_utf8(body, sure, is_claimed="utf-8" in claims)) is not None:
         return PageText(text, "utf-8", is_utf8=True)
-    wide = body.translate(None, _ASCII)
+    wide = body.translate(None, ASCII)
     for place, charset in enumerate(claims):
         if charset in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
             continue
-        is_refuted = charset in _WESTERN and not (has_word and place == 0) and _is_elsewhere(body, wide)
+        is_refuted = charset in WESTERN and not (has_word and place == 0) and _is_elsewhere(body, wide)
         result = _replaced(body, charset)
         is_ours = charset == "utf-8" and detector.has_utf8 and result.lost <= _FEW
-        if not is_refuted and (is_ours or _is_damage(result, len(wide))):
-            return result
+        if is_refuted or not (is_ours or _is_damage(result, len(wide))):
+            continue
+        rival = None if has_word and place == 0 else detector.rival(body, wide, charset, claims[place + 1 :])
+        better = _replaced(body, rival[0]) if rival else result
+        if rival and _is_damage(better, len(wide)):
+            return better._replace(note=f"{rival[1]}: set `encoding` in the site file")
+        return result
     charset, reason = detector.detect(body)
     result = _replaced(body, charset)
     note = f"{reason}: set `encoding` in the site file"
@@ -235,13 +240,19 @@ def _as_utf8(body: bytes, sure: int, *, is_claimed: bool) -> str | None:
 
 
 def _replaced(body: bytes, charset: str) -> PageText:
+    lost = 0
     try:
-        return PageText(body.decode(charset), charset)
+        text = body.decode(charset)
     except UnicodeDecodeError:
         text = body.decode(charset, "replace")
-    # What the page itself holds is not lost. Only Unicode's charsets have that character.
-    own = body.decode(charset, "ignore").count("\ufffd")
-    return PageText(text, charset, lost=text.count("\ufffd") - own)
+        # What the page itself holds is not lost. Only Unicode's charsets have that character.
+        lost = text.count("\ufffd") - body.decode(charset, "ignore").count("\ufffd")
+    twin = _TWINS.get(charset)
+    return PageText(_CONTROLS.sub(lambda sign: _printed(sign[0], twin), text) if twin else text, charset, lost=lost)
+
+
+def _printed(control: str, twin: str) -> str:
+    return control.encode("latin-1").decode(twin, "ignore") or control
 
 
 def _is_damage(result: PageText, wide: int) -> bool:
@@ -258,5 +269,5 @@ def _is_damage(result: PageText, wide: int) -> bool:
 
 def _is_elsewhere(body: bytes, wide: bytes) -> bool:
     """Return whether the letters beyond ASCII stand in rows, as in no language of Western Europe."""
-    rows = b"".join(_IN_A_ROW.findall(body)).translate(None, _ASCII)
+    rows = b"".join(_IN_A_ROW.findall(body)).translate(None, ASCII)
     return 2 * len(rows) > len(wide)

@@ -23,6 +23,15 @@ _NAMES = (
 )
 _CHOICE = frozenset(_NAMES.split())
 _OF_PYTHON = {"euc_jis_2004": "euc_jp"}
+_OF_ONE_BYTE = _CHOICE - frozenset(("gb18030", "big5hkscs", "cp949", "euc-jp", "cp932"))
+_KIND = {"koi8-r": "koi8-u"}
+# Servers and old templates name these for pages of any language.
+WESTERN = frozenset(("cp1252", "iso8859-15"))
+# Measured on sentences of 30 languages: of those in Western Europe's charsets none scores 1.3 times as much in another
+# one, and of those in other charsets two in a thousand score twice as much.
+_PLAIN, _PLAINER, _BESIDE = 1.5, 2.0, 1.2
+_FEW_LETTERS, _MANY_LETTERS, _FEW_KINDS = 6, 30, 4
+ASCII = bytes(range(0x80))
 _USUAL = "cp1252"
 """The charset that browsers take for pages of most languages."""
 _USUAL_WEIGHT = 1.1
@@ -58,26 +67,70 @@ class CharsetDetector:
         self._votes: defaultdict[str, float] = defaultdict(float)
         self._seen = 0
         self._last = ""
+        self._count = 0
+        self._letters: frozenset[int] = frozenset()
+        self._trusted: dict[str, frozenset[int]] = {}
         self.has_utf8 = False
         """Whether a page of the site is in UTF-8, as it says."""
 
     def detect(self, body: bytes) -> tuple[str, str]:
         """Return the charset of a page, and how it was found. A short page has that of earlier pages where it can."""
         lines = _lines(body)
+        before, scores = self._last, self._scores(body, lines)
+        ranked = sorted(scores, key=scores.__getitem__)
+        best = next((name for name in reversed(ranked) if _fits(lines, name)), _USUAL)
+        named = f"no charset that fits is named: read as {best}"
+        return best, (named if before in ("", best) else f"{named}, {CONTRADICTED} {before}")
+
+    def rival(self, body: bytes, wide: bytes, claim: str, others: Sequence[str]) -> tuple[str, str] | None:
+        """Return the charset in which a page reads plainly better than in the one that is named, and how it was found.
+
+        Charsets of one byte a letter read any page without loss, so that only its letters tell. None where the claim
+        stands: so it does on pages whose letters were seen where it stood.
+
+        Args:
+            body: the page.
+            wide: its bytes beyond ASCII.
+            claim: the charset that is named first.
+            others: the charsets that are named beside, for which less evidence is enough.
+        """
+        own = _KIND.get(claim, claim)
+        if own not in _OF_ONE_BYTE or not wide:
+            return None
+        letters = frozenset(wide)
+        if self._seen >= _ENOUGH and letters <= self._trusted.get(claim, frozenset()):
+            return None
+        scores = self._scores(body, _lines(body))
+        weight = max(scores.get(name, 0) for name in (WESTERN if own in WESTERN else (own,)))
+        rivals = {name: score for name, score in scores.items() if name in _OF_ONE_BYTE - {own}}
+        named = next((name for name in others if rivals.get(_KIND.get(name, name), 0) > _BESIDE * weight), None)
+        best = max(rivals, key=rivals.__getitem__, default=own)
+        fewest, margin = (_FEW_LETTERS, _PLAIN) if own in WESTERN else (_MANY_LETTERS, _PLAINER)
+        with self._lock:
+            is_enough = len(self._letters) >= _FEW_KINDS and self._count >= (_FEW_LETTERS if named else fewest)
+            if named is not None and is_enough:
+                return named, f"reads better as {named} of its meta element than as {claim} of its header"
+            if best not in WESTERN and is_enough and rivals.get(best, 0) >= margin * weight:
+                return best, f"{claim} is named, and does not fit: read as {best}"
+            self._trusted[claim] = self._trusted.get(claim, frozenset()) | letters
+        return None
+
+    def _scores(self, body: bytes, lines: Sequence[bytes]) -> dict[str, float]:
+        """Return how well each charset suits a page, by its lines and the pages before, and remember the page."""
         size = sum(map(len, lines))
         language = stated_language(body[:_HEAD].decode("latin-1"))[:2].lower() if lines else ""
         found = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
+        letters = b"".join(lines).translate(None, ASCII)
         with self._lock:
             past, own = _PAST / max(self._votes.values(), default=1), size / max(found.values(), default=1)
-            known = {**self._votes, **found}
-            ranked = sorted(known, key=lambda name: found.get(name, 0) * own + self._votes[name] * past)
-            best = next((name for name in reversed(ranked) if _fits(lines, name)), _USUAL)
+            scores = {name: found.get(name, 0) * own + self._votes[name] * past for name in {**self._votes, **found}}
             for charset, weight in found.items():
                 self._votes[charset] += weight * size
             self._seen += size
-            before, self._last = self._last, max(self._votes, key=self._votes.__getitem__, default=best)
-        named = f"no charset that fits is named: read as {best}"
-        return best, (named if before in ("", best) else f"{named}, {CONTRADICTED} {before}")
+            self._count += len(letters)
+            self._letters |= frozenset(letters)
+            self._last = max(self._votes, key=self._votes.__getitem__, default=_USUAL)
+        return scores
 
 
 def outside(body: bytes, begin: re.Pattern[bytes], end: re.Pattern[bytes]) -> bytes:
