@@ -96,6 +96,10 @@ class StoreError(BackendError):
     """The database cannot be written or read."""
 
 
+class NothingStored(StoreError):
+    """The database is well and has none of our tables yet."""
+
+
 class DataRejected(StoreError):
     """The database refuses a batch because of the values there, not because of its own state."""
 

@@ -18,7 +18,7 @@ import pytest
 
 _NAMES = (
     "chromium chromium-browser google-chrome google-chrome-stable initdb pg_ctl psql postgres promtool prometheus "
-    "redis-server redis-check-rdb redis-cli redis-benchmark openssl faketime setpriv docker npm node script"
+    "redis-server redis-check-rdb redis-cli redis-benchmark openssl faketime setpriv docker npm node script pgbouncer"
 )
 PROGRAMS = frozenset(_NAMES.split())
 FIXTURES = frozenset(("postgres_server", "small_cluster", "certificate"))

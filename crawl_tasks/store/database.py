@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from crawl_tasks.errors import StoreError
+from crawl_tasks.errors import NothingStored, StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
 from crawl_tasks.store.migrations import STEPS, Step, bring_up, build_missing, version_after
@@ -34,6 +34,10 @@ _DRIVERS: Final = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+p
 _CONNECT_TIMEOUT_S: Final = 10
 # "craw" in ASCII: two processes that open an empty PostgreSQL database take turns.
 _SCHEMA_LOCK: Final = 0x63726177
+
+_MAY_MAKE: Final = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
+# Of PostgreSQL: a prepared statement that is not there, or is there already.
+_STATEMENT_LOST: Final = frozenset(("26000", "42P05"))
 
 Columns = TypeVarTuple("Columns")
 
@@ -106,11 +110,11 @@ class Database:
 
     def _make(self, version: int | None, *, create: bool) -> None:
         """Migrate an older database, and create the missing tables, in one transaction."""
-        if not create:
-            found = "no crawl was ever stored here; check the database URL"
-            if version is not None:
-                found = f"has schema {version}, this program reads {self._version}; start its store worker once"
+        if not create and version is not None:
+            found = f"has schema {version}, this program reads {self._version}; start its store worker once"
             raise StoreError(f"store: {shown(self.url)}: {found}")
+        if not create:
+            raise self._why_empty()
         with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})"))
@@ -128,6 +132,19 @@ class Database:
                 identity = {"application": tables.APPLICATION, "schema": str(self._version)}
                 rows = [{"name": name, "value": value} for name, value in identity.items()]
                 connection.execute(insert(tables.meta), rows)
+
+    def _why_empty(self) -> StoreError:
+        """Return the error of a reader that finds no tables: nothing was stored yet, or nothing ever can be."""
+        where = shown(self.url)
+        with self.reading() as connection:
+            if (
+                self._file is None
+                and connection.dialect.name == "postgresql"
+                and not connection.scalar(text(_MAY_MAKE))
+            ):
+                grant = f"GRANT USAGE, CREATE ON SCHEMA public TO {self.url.username}"
+                return StoreError(f"store: {where}: this user may not make tables in its schema; run {grant}")
+        return NothingStored(f"store: {where}: no crawl was ever stored here; check the database URL")
 
     def _version_there(self, connection: Connection) -> int | None:
         """Return the stored schema version, None for an empty database. Raise for a foreign or a later schema."""
@@ -193,6 +210,7 @@ def _engine(url: URL, busy_timeout_s: float) -> Engine:
         engine = create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
         # First of all: SQLAlchemy's own first question fails where the driver gives bytes.
         event.listen(engine, "first_connect", partial(_check_encoding, url), insert=True)
+        _heed_poolers(engine)
         return engine
     sqlite3.register_adapter(type(None), _as_it_is)
     # A database in memory lives and dies with its connection, so all threads must share one.
@@ -211,6 +229,19 @@ def _check_encoding(url: URL, connection: PostgresConnection[Any], _: Connection
     if encoding not in (None, "UTF8"):
         remedy = "make one with: createdb --encoding=UTF8 --template=template0 NAME"
         raise StoreError(f"store: {shown(url)}: its encoding is {encoding}, which does not hold all texts; {remedy}")
+
+
+def _heed_poolers(engine: Engine) -> None:
+    """Prepare no statements any more when one was lost, as behind pgbouncer, which changes connections."""
+    terms: dict[str, None] = {}
+
+    def note_loss(context: ExceptionContext) -> None:
+        if getattr(context.original_exception, "sqlstate", None) in _STATEMENT_LOST:
+            terms["prepare_threshold"] = None
+            context.is_disconnect = True  # all connections are made anew, and the batch is tried again at once
+
+    event.listen(engine, "do_connect", lambda dialect, record, arguments, options: options.update(terms))
+    event.listen(engine, "handle_error", note_loss)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:

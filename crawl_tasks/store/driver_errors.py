@@ -23,6 +23,7 @@ REMEDIES: Final = (
     ("no such table", "the file is not the one that was opened", "put it back, or restart to begin a new one"),
     ("password authentication failed", "user or password is wrong", "mend the database URL"),
     ("no password supplied", "the server wants a password", "put it into the database URL"),
+    ("prepared statement", "a pooler is between, as pgbouncer", "the batch is tried again without them"),
     ("does not exist", "the server lacks a database, role or table", "create it, or mend the database URL"),
     ("permission denied", "this user may not do that", "grant it CREATE and USAGE on the schema"),
     ("connection refused", "no server listens there", "start it, or mend host and port in the database URL"),

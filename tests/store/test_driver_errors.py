@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -9,11 +10,15 @@ import pytest
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
 
+from crawl_tasks.cli.installation import Fact, examine_machine
 from crawl_tasks.errors import StoreError
 from crawl_tasks.model import Comment, Items
+from crawl_tasks.monitor.problems.kinds import Problem
+from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
+from crawl_tasks.settings import load_settings
 from crawl_tasks.store.migrations import STEPS, version_after
 from crawl_tasks.store.upsert import Store, Written
-from tests.store.conftest import empty_schema
+from tests.store.conftest import PASSWORD, empty_schema
 from tests.store.rows import dump, page, row
 
 ONE = [page(Comment("1", "7", 1.0, body="b"))]
@@ -327,3 +332,33 @@ def test_a_database_that_cannot_hold_all_texts_is_refused_in_one_line(postgres_s
 
     assert f"its encoding is {encoding}, which does not hold all texts" in said
     assert "createdb --encoding=UTF8" in said
+
+
+def checked(url: str) -> Fact | Problem:
+    """Return what `check` says of a database."""
+    found = list(examine_machine(load_settings({"CRAWL_DATABASE_URL": url})))
+    [database] = [
+        one for one in found if (one.subject == "database" if isinstance(one, Fact) else one.name == DATABASE_DOWN.name)
+    ]
+    return database
+
+
+def test_an_empty_database_is_told_from_one_in_which_this_user_may_make_nothing(postgres_server: str) -> None:
+    server, name = make_url(postgres_server).set(drivername="postgresql+psycopg"), f"crawl_empty_{os.getpid()}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
+        connection.execute(text(f"CREATE ROLE {name} LOGIN PASSWORD 'open-sesame'"))
+    engine.dispose()
+    of_owner = server.set(database=name).render_as_string(hide_password=False)
+    of_other = server.set(database=name, username=name, password=PASSWORD).render_as_string(hide_password=False)
+    of_owner, of_other = (url.replace("+psycopg", "") for url in (of_owner, of_other))
+
+    empty, shut = checked(of_owner), checked(of_other)
+
+    assert (type(empty), type(shut)) == (Fact, Problem)
+    assert "is empty yet; the first crawl fills it" in empty.text
+    assert f"run GRANT USAGE, CREATE ON SCHEMA public TO {name}" in shut.text
+    assert "this user may not do that; grant it CREATE and USAGE on the schema" in open_fails(of_other)
+    with Store(of_owner):
+        assert "is open for writing" in checked(of_owner).text
