@@ -119,7 +119,7 @@ def charset_of(page: Fetched, declared: str | None = None) -> str:
 
 def is_named(page: Fetched) -> bool:
     """Return whether a page names a charset by more than habit: one that is not Western Europe's."""
-    return any(charset not in _WESTERN for charset in _claims(page, None))
+    return any(charset not in WESTERN for charset in _claims(page, None))
 
 
 def lost_texts(items: Items, read: PageText) -> str:
