@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from crawl_tasks.discovery.dry_run import DryRun, try_boards
 from crawl_tasks.discovery.findings import Findings, preset_site_text
-from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs, suspects
+from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs, likeliest, suspects
 from crawl_tasks.discovery.front_page import title_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
@@ -98,9 +98,9 @@ class Discovery:
         if not found or found[0].score < LIKELY:
             # Probes cost requests, so they are for weak evidence only.
             found = [*self._probed(), *found]
-        # Of a program's versions the likeliest is named.
-        for one in {one.title.split()[0]: one for one in reversed(found[:MOST_CANDIDATES])}.values():
-            self._remarks.append(f"{one}" + ("" if one.name in engine_names() else "; there is no preset for it yet"))
+        for suspect in likeliest(found[:MOST_CANDIDATES]):
+            is_known = suspect.name in engine_names()
+            self._remarks.append(f"{suspect}" + ("" if is_known else "; there is no preset for it yet"))
         return [one for one in found[:MOST_CANDIDATES] if one.name in engine_names()]
 
     def _probed(self) -> Iterator[EngineMatch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, TypeAdapter
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites import syntax
 from crawl_tasks.sites.field_rules import Part
+from crawl_tasks.sites.presets import family_of
 from crawl_tasks.sites.yaml_tree import read_yaml
 
 _FILE = Path(__file__).with_name("fingerprints.yaml")
@@ -67,6 +68,14 @@ def suspects(document: Document) -> list[EngineMatch]:
     """Return the programs that a page may come from, the likeliest first."""
     found = [_weighed(name, signs, document) for name, signs in known_signs().items()]
     return sorted((one for one in found if one.score >= POSSIBLE), key=lambda one: -one.score)
+
+
+def likeliest(found: Iterable[EngineMatch]) -> list[EngineMatch]:
+    """Return the likeliest version of each program, in the order given: presets of versions extend that of another."""
+    first: dict[str, EngineMatch] = {}
+    for suspect in found:
+        first.setdefault(family_of(suspect.name), suspect)
+    return list(first.values())
 
 
 def _weighed(name: str, signs: Fingerprints, document: Document) -> EngineMatch:

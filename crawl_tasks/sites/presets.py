@@ -73,6 +73,15 @@ def load_engine(name: str) -> Engine:
     return _load(name)[0]
 
 
+def family_of(name: str) -> str:
+    """Return the name that the presets of all versions of a program share: of the one they extend, without its number.
+
+    Some versions share no rule: `phpbb2` extends nothing, and is of the family of `subsilver2`, which extends `phpbb`.
+    """
+    below = load_engine(name).extends if name in engine_names() else None
+    return name.rstrip("0123456789") if below is None else family_of(below)
+
+
 def laid_over(preset: str, value: dict[str, Value]) -> tuple[dict[str, Value], Tree]:
     """Return the site file merged over its preset, and the lines of the parts that the preset still gives.
 

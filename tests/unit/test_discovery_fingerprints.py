@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.fingerprints import known_signs, suspects
+from crawl_tasks.discovery.fingerprints import EngineMatch, known_signs, likeliest, suspects
 from crawl_tasks.discovery.timezone import zone_by_clock, zone_said
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
@@ -187,3 +187,12 @@ def test_a_clock_that_changes_in_summer_is_that_of_a_place(at_s: float, text: st
 
     assert zone is not None
     assert zone.name == name
+
+
+def test_the_likeliest_version_of_each_program_is_named_in_their_order() -> None:
+    names = ["xenforo1", "vbulletin4", "phpbb2", "xenforo", "vbulletin3", "vbulletin5", "subsilver2", "phpbb", "gone"]
+    found = [EngineMatch(name, f"Forum {name}", 90 - at, ()) for at, name in enumerate(names)]
+
+    named = [suspect.name for suspect in likeliest(found)]
+
+    assert named == ["xenforo1", "vbulletin4", "phpbb2", "gone"]
