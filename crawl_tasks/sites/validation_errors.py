@@ -53,12 +53,13 @@ def _known_keys(parent: Path, root: type[BaseModel]) -> Iterable[str]:
     for name in parent:
         fields = {info.alias or field: info for field, info in model.model_fields.items()}
         if name in fields:
-            model = next(_models_in(fields[name].annotation), Rule)
+            model = next(models_in(fields[name].annotation), Rule)
     return [info.alias or field for field, info in model.model_fields.items()]
 
 
-def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the models that the annotation of a field names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models_in(part)
+        yield from models_in(part)

@@ -6,7 +6,8 @@ import pytest
 
 from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.loader import parse_site
-from crawl_tasks.sites.presets import engine_names
+from crawl_tasks.sites.presets import engine_names, load_engine
+from crawl_tasks.sites.rule_keys import ignored_keys
 
 SITE = """\
 name: lamps
@@ -64,6 +65,32 @@ def test_keys_that_a_rule_does_not_read_are_refused(title: str, names: str) -> N
     said = complaint(title=title)
 
     assert (names in said) if names else (said == "")
+
+
+ELSEWHERE = {
+    "list.revision.0": "revision: {css: b, join: ' '}",
+    "list.empty": "empty: {css: b, join: ' '}",
+    "front.record": "front: {record: {css: li, join: ' '}, fields: {board: a, posts: b}}",
+    "front.fields.posts.first_of.0": "front: {record: b, fields: {url: a, posts: {first_of: [{css: b, join: ' '}]}}}",
+    "login.success": "login: {cookie_file: FORUM_X, success: {css: b, join: ' '}}",
+}
+
+
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_a_key_that_is_not_read_is_refused_wherever_a_rule_may_be(place: str) -> None:
+    stage, text = place.partition(".")[0], ELSEWHERE[place]
+    site = SITE.format(pages=".pager", title="h1")
+    site = site.replace(f"\n{stage}:\n", f"\n{stage}:\n  {text}\n") if stage in ("list", "post") else f"{site}{text}\n"
+
+    with pytest.raises(SiteError) as refused:
+        parse_site(site, "lamps.yaml")
+
+    assert f": {place}: join is not read without `all`" in str(refused.value)
+
+
+@pytest.mark.parametrize("engine", engine_names())
+def test_no_index_of_a_preset_has_a_key_that_is_not_read(engine: str) -> None:
+    assert list(ignored_keys(load_engine(engine))) == []
 
 
 @pytest.mark.parametrize("engine", engine_names())
