@@ -165,7 +165,7 @@ class Frontier:
         effort: Effort | None = None,
         validator: str = "",
         *,
-        is_gone: bool = False,
+        asks_again: bool = False,
         names_filtered: bool = False,
         queues: Sequence[str] = (),
     ) -> CommitResult | None:
@@ -178,7 +178,7 @@ class Frontier:
             effort: cost of the attempt, to be counted.
             validator: HTTP validator of the page, which the board's next scan sends.
             names_filtered: name the children that the guard knew.
-            is_gone: the forum says that there is no such page: the guard asks for it again when it is listed again.
+            asks_again: the page is gone, or only a part of it came: the guard asks for it when it is listed again.
             queues: take the next message of one of these queues, and lease its page.
 
         Raises:
@@ -201,7 +201,7 @@ class Frontier:
             " ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
             f"{lease.site_version} {validator}" if validator else "",
             len(items.posts) + len(items.comments),
-            guard_word(lease.request) if is_gone else "",
+            guard_word(lease.request) if asks_again else "",
             _last_replies(parsed) if lease.request.stage is Stage.LIST else "",
             int(names_filtered),
             f"{self.clock.ready_ms} {self.clock.slack_ms} {' '.join(queues)}" if queues else "",

@@ -22,10 +22,12 @@ from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, READ_BEFORE, UNREAD_REVISIONS
 from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.rebuild import CHUNK
+from crawl_tasks.recovery.unstored_pages import unstored_pages
 from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, other_counts, read_before, readers, remembered, unread_revisions
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.urls import page_hash
 
 SECOND_LOOK_S = 1.0
 """Time between the two looks, in seconds: longer than a message or a batch is under way."""
@@ -78,6 +80,7 @@ class Check:
         self._admin = Admin(frontier)
         self._store = store
         self._sites = sites
+        self._unstored_pages: dict[str, set[tuple[Stage, int]]] = {}
 
     def run(self, *, mend: bool = False) -> list[Finding]:
         """Return the findings, the mended ones first."""
@@ -139,6 +142,7 @@ class Check:
     def _look_at(self, site: str, *, mend: bool) -> Iterator[Location]:
         wanted = self._unstored(site)
         listed: Counter[int] = Counter()
+        open_pages = set[int]()
         for place in places():
             # Piece by piece: a script over a million entries would stop Redis for everybody.
             for piece in self._admin.audit.place(site, place, mend=mend):
@@ -150,12 +154,14 @@ class Check:
                         yield Location(Violation.UNREADABLE, str(rid))
                     else:
                         wanted.pop(_identity(request), None)
+                        open_pages.add(page_hash(request.stage, request.key, request.page))
         yield from (Location(Violation.TWICE, str(rid)) for rid, times in listed.items() if times > 1)
         yield from self._admin.audit.sums(site, mend=mend)
         yield from self._unknown_boards(site)
         yield from self._admin.audit.guard(site)
         yield from (Location(Violation.UNLISTED, f"{request.stage} {request.address}") for request in wanted.values())
         yield from self._unguarded(site)
+        yield from self._never_fetched(site, open_pages)
 
     def _unknown_boards(self, site: str) -> Iterator[Location]:
         text = self._frontier.sites.published(site)
@@ -168,9 +174,7 @@ class Check:
             return {}
         began_ms = self._admin.decisions.began_ms(site)
         return {
-            _identity(page.request): page.request
-            for page in remembered(self._store, site)
-            if page.is_open and page.wanted_at_ms > max(page.done_at_ms, began_ms)
+            _identity(page.request): page.request for page in remembered(self._store, site) if page.is_open(began_ms)
         }
 
     def _unguarded(self, site: str) -> Iterator[Location]:
@@ -181,6 +185,15 @@ class Check:
         while chunk := list(islice(pages, CHUNK)):
             for request in self._admin.audit.unknown(site, chunk):
                 yield Location(Violation.UNGUARDED, f"{request.stage} {request.address}")
+
+    def _never_fetched(self, site: str, open_pages: Collection[int]) -> Iterator[Location]:
+        if self._store is None:
+            return
+        found = unstored_pages(self._frontier, self._store, site, open_pages)
+        # The same pages as at the look before: of a running crawl there may be others each time.
+        found &= self._unstored_pages.setdefault(site, found)
+        for stage in sorted({stage for stage, _ in found}):
+            yield Location(Violation.UNSTORED_PAGE, stage)
 
 
 def _read(site: str, entry: bytes) -> tuple[int, Request | None]:

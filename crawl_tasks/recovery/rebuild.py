@@ -222,7 +222,7 @@ class Rebuild:
         pages = (
             page
             for page in remembered(self._store, site.name)
-            if page.last_at_ms >= began_ms and (page.is_open or page.done_at_ms > flushed_ms)
+            if page.last_at_ms >= began_ms and (page.may_be_open or page.done_at_ms > flushed_ms)
         )
         while chunk := list(islice(pages, CHUNK)):
             self._lock()
@@ -268,9 +268,9 @@ def _as_restored(page: KnownRequests) -> tuple[Request, bool]:
     """Return a page as the ledger gets it back: whether it is open, hidden if it is gone."""
     request = page.request
     # No tail is restored, so that all comment pages of a thread that changes must be asked for, at any revision.
-    if request.stage is Stage.COMMENT and not page.is_open:
+    if request.stage is Stage.COMMENT and not page.may_be_open:
         request = request._replace(revision="")
-    return request._replace(is_hidden=page.is_gone), page.is_open
+    return request._replace(is_hidden=page.is_gone), page.may_be_open
 
 
 def _note_scan(scans: dict[str, tuple[int, int]], page: KnownRequests) -> None:

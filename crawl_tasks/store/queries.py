@@ -52,14 +52,14 @@ class SiteCounts:
 
 @dataclass(frozen=True, slots=True)
 class KnownRequests:
-    """A page with the revision last admitted, or else last done. A page is open until that revision is done.
+    """A page with the revision last admitted, or else last done. A page `may_be_open` until that revision is done.
 
     A page whose last answer said that the post is gone `is_gone`. `wanted_at_ms` is the time of the admission, 0 for a
     page that beat or a person asked for.
     """
 
     request: Request
-    is_open: bool
+    may_be_open: bool
     done_at_ms: int
     wanted_at_ms: int = 0
     is_gone: bool = False
@@ -68,6 +68,14 @@ class KnownRequests:
     def last_at_ms(self) -> int:
         """Return the time of the last admission or fetch."""
         return max(self.done_at_ms, self.wanted_at_ms)
+
+    def is_open(self, since_ms: int) -> bool:
+        """Return whether a page that was admitted after a time is surely open.
+
+        Of two requests for one page the older may end last. Its revision is the last one done then, and the page
+        may be open: a recovery asks for it once more.
+        """
+        return self.may_be_open and self.wanted_at_ms > max(self.done_at_ms, since_ms)
 
 
 def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
@@ -100,8 +108,8 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
         )  # fmt: skip
         done_at_ms, wanted_at_ms = row.done_at or 0, row.wanted_at or 0
         # An earlier revision may have been asked for again since it was done.
-        is_open = revision != row.done or wanted_at_ms > done_at_ms
-        yield KnownRequests(request, is_open, done_at_ms, wanted_at_ms, is_gone=bool(row.is_gone))
+        may_be_open = revision != row.done or wanted_at_ms > done_at_ms
+        yield KnownRequests(request, may_be_open, done_at_ms, wanted_at_ms, is_gone=bool(row.is_gone))
 
 
 def read_boards(store: Store, site: str) -> set[str]:

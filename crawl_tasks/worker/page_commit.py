@@ -107,7 +107,7 @@ class PageCommit:
                 names_filtered=names_filtered,
                 queues=queues,
                 # A part of a page completes no revision: the thread is asked for again when it is listed again.
-                is_gone=bool(parsed.broke_off) and lease.request.stage is Stage.POST,
+                asks_again=bool(parsed.broke_off) and lease.request.stage is Stage.POST,
             )
 
         receipt = self.write(lease, timer, commit)
@@ -199,7 +199,7 @@ class PageCommit:
         before = page_before(request, addresses) if is_there_less else ()
         tail = request.page - 1 if request.stage is Stage.COMMENT and is_there_less else 0
         parsed, is_post_page = Parsed(gone_items(request, addresses, at), before, tail), request.stage is Stage.POST
-        receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, is_gone=is_post_page)
+        receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, asks_again=is_post_page)
         log.info("page is gone")
         if receipt is None:
             return Outcome.LEASE_LOST

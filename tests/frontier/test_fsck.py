@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from sqlalchemy import delete
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.audit import Violation
@@ -25,6 +26,7 @@ from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import dump_site
+from crawl_tasks.store.tables import requests
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from crawl_tasks.worker.store_task import OutboxConsumer
@@ -285,7 +287,9 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
         client.delete(f"test:{key}")
 
         assert [str(found) for found in Check(crawl.frontier, store).run()] == [
-            "demo: items were deleted before they were stored (2 pages): crawl-tasks recover --force"
+            "demo: the guard knows pages that are neither stored nor open, and nothing would fetch them (post):"
+            " crawl-tasks recover --force",
+            "demo: items were deleted before they were stored (2 pages): crawl-tasks recover --force",
         ]
         prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
         crawl.frontier.produce()
@@ -389,3 +393,26 @@ def test_a_number_below_that_of_an_open_request_is_mended_to_it_and_given_to_no_
     rids = [int(entry.split()[0]) for entry in entries] + [int(rid) for rid in client.hkeys("test:s:demo:open")]
     assert len(rids) == len(set(rids)) == 40
     client.hincrby("test:s:demo", "done:post", 20)  # what was lost, for the fixture
+
+
+@pytest.mark.parametrize("guard", ["exact", "rolling"])
+def test_a_page_that_only_the_guard_knows_is_found(guard: str, crawl: SmallCrawl, tmp_path: Path) -> None:
+    crawl.publish(f"boards: [1, 2]\nguard: {guard}\n")
+    for count in (0, 3):  # two lists that show another count have words of their own
+        crawl.forum.board("1", 1, f"10 {count}", "11 0")
+        crawl.forum.board("2", 1, f"10 {2 * count}", "11 0")
+        crawl.forum.thread("10")
+        crawl.forum.thread("11")
+        crawl.scan()
+    with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
+        crawl.store_into(store)
+        assert Check(crawl.frontier, store).run() == []
+        with store.database.writing() as connection:
+            connection.execute(delete(requests).where(requests.c.stage == "post", requests.c.key == "11"))
+
+        found = Check(crawl.frontier, store).run()
+
+    assert [str(one) for one in found] == [
+        "demo: the guard knows pages that are neither stored nor open, and nothing would fetch them (post):"
+        " crawl-tasks recover --force"
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ MOST_COUNTED = 2000
 
 _BUCKETS_AT_ONCE = 500
 _PAGES_AT_ONCE = 100
+_ENTRY, _MARK = 10, 3
 
 
 class Violation(StrEnum):
@@ -47,6 +49,7 @@ class Violation(StrEnum):
     OLDER_LEDGER = "older_ledger"
     UNGUARDED = "unguarded"
     UNLISTED = "unlisted"
+    UNSTORED_PAGE = "unstored_page"
     FUTURE = "future"
 
 
@@ -115,6 +118,19 @@ class Audit:
         # The tables of the stages always have these names, also where a damaged hash lacks them.
         for table in sorted(tables.union(Stage)):
             yield from self._table(site, table)
+
+    def guard_entries(self, site: str, stage: Stage) -> Iterator[int]:
+        """Yield the entries of a stage's exact and rolling tables without the marks, 56 bits each."""
+        key = f"{self._keys.site(site)}:seen"
+        [fields] = self._scripts.read_all("guard", [("HKEYS", key)])
+        tables = {name.decode().rpartition(":")[0] for name in cast("list[bytes]", fields)}
+        for table in sorted(one for one in tables if re.fullmatch(rf"{stage}(#\d+)?(@\d+)?", one)):
+            [buckets] = self._scripts.read_all("guard", [("HGET", key, f"{table}:m")])
+            count = int(cast("bytes | None", buckets) or 1)
+            for first in range(0, count, _BUCKETS_AT_ONCE):
+                numbers = range(first, min(count, first + _BUCKETS_AT_ONCE))
+                for text in self._scripts.read_all("guard", [("GET", f"{key}:{table}:{one}") for one in numbers]):
+                    yield from _entries(cast("bytes | None", text) or b"")
 
     def boards(self, site: str) -> set[str]:
         """Return the boards that the ledger knows."""
@@ -187,6 +203,13 @@ class Audit:
         """Return the requests that the guard does not know."""
         code, *places = self._scripts.call(Verb.FIND_UNKNOWN, site, *(line_of(request, ".") for request in requests))
         return [requests[cast(int, place)] for place in places] if code == 0 else []
+
+
+def _entries(bucket: bytes) -> Iterator[int]:
+    """Yield the entries of a bucket without their marks. Spare ones are zero, see guard.lua."""
+    for at in range(0, len(bucket), _ENTRY):
+        if number := int.from_bytes(bucket[at : at + _ENTRY - _MARK]):
+            yield number
 
 
 def _is_readable(text: bytes) -> bool:

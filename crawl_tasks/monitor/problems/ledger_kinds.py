@@ -51,6 +51,9 @@ FLAW_KINDS: dict[Violation, Kind] = {
     Violation.UNGUARDED: _lost(
         "CrawlPageUnguarded", "the guard does not know a stored page and would have it fetched again"
     ),
+    Violation.UNSTORED_PAGE: _lost(
+        "CrawlPageUnstored", "the guard knows pages that are neither stored nor open, and nothing would fetch them"
+    ),
     Violation.UNLISTED: _lost("CrawlPageUnlisted", "the database waits for a page that the ledger does not know"),
     Violation.FUTURE: _mendable(
         "CrawlRowsAhead", "rows are from the future, and nothing seen from now on would replace them"

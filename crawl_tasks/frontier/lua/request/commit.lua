@@ -16,7 +16,7 @@
 -- ARGV 9: items that were dropped, as "reason count reason count", or ''
 -- ARGV 10: HTTP validator of the page, as "<site version> <text>", or ''
 -- ARGV 11: number of items, for monitoring
--- ARGV 12: guard word of the request when its page is gone, else ''
+-- ARGV 12: guard word of a request that is made again when it is listed again, as its page is gone or came in part, else ''
 -- ARGV 13: times of the last reply in seconds since the epoch, one for each line, 0 for unknown, or ''. For a list's next page
 --   the time of the oldest row of this one, where the rows stand in the order of their last replies. Before them
 --   stands `newest` on a page of the threads with the last news alone, and `single` on a list without other pages
