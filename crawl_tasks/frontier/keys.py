@@ -36,6 +36,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:robots:ORIGIN      | string | robots.txt that one process fetched for all                                        |
 | P:decisions:S        | hash   | subject -> [ms, value, who, why] of an operator's decision: decisions.lua            |
 | P:undecided          | set    | "site subject" of decisions that the database does not have yet                     |
+| P:unacked            | hash   | message of another program that a worker of ours has taken, by its tag: receive.lua |
+| P:unacked_index      | zset   | tag -> time at which it was taken, seconds                                         |
+| P:unacked_mutex      | string | lock of the worker that gives such messages out again, for seconds                 |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                            |
 | P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
 | P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
@@ -96,9 +99,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt
-(a day), P:charts (two hours), P:ticker and P:only (seconds), P:rebuilder, P:answers:MINUTE and
+(a day), P:charts (two hours), P:ticker, P:only and P:unacked_mutex (seconds), P:rebuilder, P:answers:MINUTE and
 P:s:S:staged:NAME (minutes).
-The broker's own keys (the queues' lists, `_kombu.*`) are kombu's, but for `PREFIX:unacked`.
+The broker's own keys (the queues' lists, `_kombu.*`) are kombu's.
 """
 
 from __future__ import annotations
