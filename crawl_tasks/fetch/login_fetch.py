@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -10,6 +11,8 @@ from crawl_tasks.errors import Fate, GuestPage, NoTurn, PageError
 from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions, Sign
 from crawl_tasks.fetch.session_checks import SessionChecks
 from crawl_tasks.model import Fetched, Request
+
+log = logging.getLogger(__name__)
 
 Answer = tuple[Fetched, PageError | None]
 """A page, and the error that its status means."""
@@ -31,14 +34,6 @@ class LoginFetch:
         self._sessions = sessions
         self._checks = SessionChecks()
 
-    def take_doubtful(self, site: str) -> tuple[Request, ...]:
-        """Return the requests whose pages came between the last sign of membership and the end of a session, once."""
-        return self._checks.take_doubtful(site)
-
-    def give_back(self, site: str, requests: tuple[Request, ...]) -> None:
-        """Take doubtful requests back that could not be entered again."""
-        self._checks.give_back(site, requests)
-
     def fetch(self, request: Request, login: LoginPolicy, visit: Visit, send: Callable[[Session], Send]) -> Fetched:
         """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one.
 
@@ -54,14 +49,16 @@ class LoginFetch:
                 if sign is Sign.NONE and (now := self._sessions.current(request.site, login, session)) is not session:
                     session = now
                     continue
-                is_due = sign is Sign.NONE and self._checks.is_check_due(request, session.token)
-                if sign is Sign.GUEST or is_due:
-                    before = self._checks.unchecked(request.site, session.token)
+                due = None
+                if sign is Sign.NONE and answer[1] is None:
+                    due = self._sessions.store.note_pending(request, session.token)
+                if sign is Sign.GUEST or due is not None:
                     if not self._sessions.is_member(login, send(session)):
-                        self._checks.note_end(request, session.token)
+                        self._note_end(request.site, session.token)
                         session = self._sessions.renew(request.site, login, session, send)
                         continue
-                    self._checks.note_member(request.site, session.token, before)
+                    if due is not None:
+                        self._sessions.store.note_check(request.site, session.token, due, is_member=True)
                 if sign is Sign.GUEST:
                     session = self._sessions.session(request.site, login, send)
                     answer = self._looked_at_again(request, login, partial(visit, session), answer)
@@ -70,6 +67,11 @@ class LoginFetch:
         except PageError as error:
             error.args = (session.hide(str(error)),)
             raise
+
+    def _note_end(self, site: str, session: str) -> None:
+        """Note that a session has ended, nobody knows when: the pages that no check proved are read again."""
+        if again := self._sessions.store.note_check(site, session, None, is_member=False):
+            log.warning("a session ended unseen, its last pages are read again", extra={"pages": again})
 
     def _looked_at_again(
         self, request: Request, login: LoginPolicy, visit: Callable[[], Answer], answer: Answer

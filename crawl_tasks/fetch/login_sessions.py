@@ -14,12 +14,13 @@ import secrets as randomness
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
 from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
 from crawl_tasks.fetch.redaction import LEAST_PASSWORD, LEAST_SECRET, is_secret, spellings, without
+from crawl_tasks.fetch.session_store import REFUSED_REST_S, OwnSessions, SessionStore
 from crawl_tasks.model import Fetched, HttpRequest, LoginTurn, Stage, TurnState
 from crawl_tasks.urls import origin_of
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 Send = Callable[[HttpRequest], Fetched]
 """Sends a request of a login, with the cookies so far, and follows redirects."""
 
-REFUSED_REST_S: Final = 900.0
-"""Seconds before the next login after a refused one. Forums lock an account after a few wrong passwords."""
 BUSY_WAIT_S: Final = 5.0
 
 
@@ -97,41 +96,6 @@ class Session:
         return without(text, self.hidden())
 
 
-class SessionStore(Protocol):
-    """Sessions that processes share, and the turns at a login. See frontier/login_store.py."""
-
-    def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
-        """Return a turn to log in, or the open session."""
-        ...
-
-    def end(
-        self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
-    ) -> bool:
-        """End a login, and return whether its token still holds."""
-        ...
-
-
-class OwnSessions:
-    """Sessions of one process alone, which looks at a page or two. A refused login is not tried again."""
-
-    def __init__(self) -> None:
-        self._refused: dict[str, str] = {}
-
-    def begin(self, site: str, caller: str, ended: str, *, fingerprint: str, most: int, lost_s: float) -> LoginTurn:
-        """Return a turn to log in."""
-        if site in self._refused:
-            return LoginTurn(TurnState.REFUSED, wait_s=REFUSED_REST_S, reason=self._refused[site])
-        return LoginTurn(TurnState.GRANTED, caller)
-
-    def end(
-        self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0
-    ) -> bool:
-        """Remember a refusal."""
-        if outcome == "refused":
-            self._refused[site] = reason
-        return True
-
-
 class Sessions:
     """The sessions of a process. Thread-safe: a session is replaced as a whole."""
 
@@ -142,7 +106,7 @@ class Sessions:
             store: shared by all processes (none if left out).
             key: seals the sessions.
         """
-        self._store: SessionStore = store or OwnSessions()
+        self.store: SessionStore = store or OwnSessions()
         self._key = key if store else randomness.token_hex()
         self._open: dict[str, tuple[str, Session]] = {}
 
@@ -187,7 +151,7 @@ class Sessions:
             raise LoginRefused(str(error)) from None
         fingerprint = self._fingerprint(login, secrets)
         while True:
-            turn = self._store.begin(
+            turn = self.store.begin(
                 site,
                 randomness.token_hex(8),
                 ended,
@@ -233,7 +197,7 @@ class Sessions:
             outcome, reason = "refused", " ".join(str(error).split())[:300]
             raise LoginRefused(reason) from None
         finally:
-            holds = self._store.end(site, turn.token, outcome, sealed=sealed, reason=reason, rest_s=REFUSED_REST_S)
+            holds = self.store.end(site, turn.token, outcome, sealed=sealed, reason=reason, rest_s=REFUSED_REST_S)
         if not holds:
             raise NoTurn("the login took so long that another worker began one")
         return self._kept(site, login, session)

@@ -24,8 +24,8 @@ from crawl_tasks.errors import (
 )
 from crawl_tasks.fetch.browser import Browser
 from crawl_tasks.fetch.browser_page import MOST_REQUESTS, BrowserPage, PageAnswer, PageRequest
+from crawl_tasks.fetch.browser_requests import KeptScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
-from crawl_tasks.fetch.script_requests import KeptScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
 from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.urls import normalize, origin_of

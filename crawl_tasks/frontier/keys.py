@@ -74,7 +74,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:moved_fulls    | zset   | the same of the boards' full passes                                                |
 | P:s:S:carried        | list   | start entries of a site that moves, with their keys: pack_starts.lua               |
 | P:s:S:restored       | set    | SHA-1 of what a recovery has restored, until its end: restore_requests.lua         |
-| P:s:S:session        | hash   | the session behind the login, sealed, and the turn at it: begin_login.lua           |
+| P:s:S:session        | hash   | the session behind the login, sealed, the turn at it: begin_login.lua; pages of it   |
+|                      |        | that no check page has proved: pending_pages.lua                                   |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
 | P:s:S:seen:TABLE:BUCKET | string | hashes of addresses with the last revisions, see guard.lua. Of bloom a bitmap   |

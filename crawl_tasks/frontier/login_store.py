@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
+from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.replies import unpublished
 from crawl_tasks.frontier.scripts import Scripts, Verb
-from crawl_tasks.model import LoginTurn, TurnState
+from crawl_tasks.model import LoginTurn, Request, SessionCheck, TurnState
 
 
 class LoginStore:
@@ -41,6 +42,22 @@ class LoginStore:
             return LoginTurn(state, token.decode(), b"".join(sealed))
         wait_ms, *reason = cast("tuple[int, bytes]", told)
         return LoginTurn(state, wait_s=wait_ms / 1000, reason=b"".join(reason).decode())
+
+    def note_pending(self, request: Request, session: str) -> SessionCheck | None:
+        """Note a page that does not say who asked for it. Return the check that is due in its place, None for none.
+
+        Raises:
+            ConfigError: no such site is published.
+        """
+        code, *upto = self._scripts.call(Verb.NOTE_PENDING, request.site, session, line_of(request, "+"))
+        if code == -1:
+            raise unpublished(request.site)
+        return SessionCheck(cast("int", upto[0])) if code == 1 else None
+
+    def note_check(self, site: str, session: str, due: SessionCheck | None, *, is_member: bool) -> int:
+        """Note what the check page of a session showed. Return the number of pages that are read again after it."""
+        reply = self._scripts.call(Verb.NOTE_CHECK, site, session, int(is_member), due.upto if due else 0)
+        return cast("int", reply[1]) if reply[0] == 0 else 0
 
     def end(
         self, site: str, token: str, outcome: str, *, sealed: bytes = b"", reason: str = "", rest_s: float = 0

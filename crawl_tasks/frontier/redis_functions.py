@@ -75,6 +75,8 @@ class Verb(StrEnum):
     RUN_ONLY = "site/run_only"
     BEGIN_LOGIN = "site/begin_login"
     END_LOGIN = "site/end_login"
+    NOTE_PENDING = "site/note_pending"
+    NOTE_CHECK = "site/note_check"
     BEGIN_TRANSFER = "site/begin_transfer"
     FREEZE_SITE = "site/freeze_site"
     RECEIVE_SITE = "site/receive_site"
@@ -106,6 +108,7 @@ PRELUDE: Final = (
     "lib/http_validator",
     "lib/lease",
     "lib/idle",
+    "lib/pending_pages",
     "lib/answers",
 )
 """The library in front of every verb, in this order."""

@@ -21,7 +21,7 @@ from crawl_tasks.model.items import (
     Sweep,
     Visit,
 )
-from crawl_tasks.model.login_turn import LoginTurn, TurnState
+from crawl_tasks.model.login_turn import LoginTurn, SessionCheck, TurnState
 from crawl_tasks.model.request import (
     FULL_REACH,
     Effort,
@@ -62,6 +62,7 @@ __all__ = [
     "Priority",
     "Reach",
     "Request",
+    "SessionCheck",
     "SlotSpan",
     "Stage",
     "State",

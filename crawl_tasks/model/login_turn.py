@@ -16,6 +16,12 @@ class TurnState(IntEnum):
     SPENT = 4
 
 
+class SessionCheck(NamedTuple):
+    """A look at the check page of a session that is due. It proves the pages up to the one with number `upto`."""
+
+    upto: int
+
+
 class LoginTurn(NamedTuple):
     """The reply to a worker. `token` is the fencing token of the login or of the open session.
 

@@ -52,7 +52,8 @@ def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign
         if page.status in (401, 403) or page.was_denied:
             return Sign.GUEST
         if page.is_unchanged:
-            return Sign.NONE
+            # A guest's page would be another one than that whose validator we sent.
+            return Sign.MEMBER
         is_denied = page.status in _DENIALS
         if not is_denied and not 200 <= page.status < 300:
             return Sign.NONE
@@ -68,7 +69,9 @@ def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign
             signed.add(stage)
             return Sign.GUEST if is_denied else Sign.MEMBER
         _cut(document, written[stage], is_by_tree=spec.success.css is not None)
-        return Sign.MEMBER if found(document.root, document) else Sign.NONE
+        if found(document.root, document):
+            return Sign.MEMBER
+        return Sign.GUEST if is_denied else Sign.NONE
 
     return signs
 

@@ -14,7 +14,6 @@ from crawl_tasks.errors import (
     BackendError,
     ConfigError,
     Crashed,
-    CrawlError,
     NoTurn,
     PageError,
     ParseError,
@@ -163,22 +162,8 @@ class PageTask:
         except NoTurn:
             self.commits.write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
             raise
-        finally:
-            self._ask_again(lease, timer)
         self.commits.write(lease, timer, lambda: self._apply_crawl_delay(lease, site))
         return page
-
-    def _ask_again(self, lease: Lease, timer: AttemptTimer) -> None:
-        """Enter the pages again that came between the last sign of membership and the end of a session."""
-        login_fetch, site = self._fetcher.login_fetch, lease.request.site
-        if doubtful := login_fetch.take_doubtful(site):
-            log.warning("a session ended unseen, its last pages are read again", extra={"pages": len(doubtful)})
-            again = [request._replace(is_again=True) for request in doubtful]
-            try:
-                self.commits.write(lease, timer, lambda: self._frontier.admit(site, again))
-            except CrawlError:
-                login_fetch.give_back(site, doubtful)
-                raise
 
     def _apply_crawl_delay(self, lease: Lease, site: CompiledSite) -> None:
         """Set the Crawl-delay of a site in Redis: once a process, after a change, and when Redis has less."""

@@ -148,18 +148,47 @@ def test_answers_that_name_the_member_show_the_end_of_the_session_themselves(
     assert texts(worker) == ["text 1", "text 2", "text 3"]
 
 
+@pytest.mark.parametrize("last", [2, 7, 9, 12])
 def test_pages_that_do_not_say_are_read_again_after_a_session_that_ended_unseen(
+    client: redis.Redis, frontier: Frontier, api: ApiForum, last: int
+) -> None:
+    api.for_guest, api.threads = "less", [str(number) for number in range(1, 13)]
+    worker = of(client, frontier, api)
+    frontier.sites.run_only(["demo"], 60_000)
+    log_out_once(api, f"/post/{last - 1}")
+
+    worker.crawl()
+
+    # The check page is asked for after 1, 2, 4 and 8 pages, and when nothing else is left to do.
+    assert texts(worker) == [f"text {key}" for key in sorted(api.threads)]
+    assert len(api.logins) == 2
+
+
+def test_the_last_pages_are_proven_too_where_the_very_last_one_fails(
     client: redis.Redis, frontier: Frontier, api: ApiForum
 ) -> None:
     api.for_guest, api.threads = "less", [str(number) for number in range(1, 13)]
     worker = of(client, frontier, api)
-    log_out_once(api, "/post/2")
+    frontier.sites.run_only(["demo"], 60_000)
+    log_out_once(api, "/post/9")
+    api.server.routes["/post/12"] = lambda visit: visit.reply(b"[]", Content_Type="application/json")
 
     worker.crawl()
 
-    # The check page is asked for after 1, 2, 4 and 8 pages.
-    assert texts(worker) == [f"text {key}" for key in sorted(api.threads)]
-    assert len(api.logins) == 2
+    assert texts(worker) == [f"text {key}" for key in sorted(api.threads) if key != "12"]
+
+
+def test_scans_of_a_site_whose_pages_do_not_say_ask_for_the_check_page_seldom(
+    client: redis.Redis, frontier: Frontier, api: ApiForum
+) -> None:
+    worker = of(client, frontier, api)
+    worker.crawl()
+    asked = [visit.target for visit in api.server.visits]
+
+    for _ in range(3):
+        worker.crawl()
+
+    assert len(api.server.visits) - len(asked) <= 5
 
 
 def test_a_guests_page_between_two_of_a_member_is_asked_for_again(

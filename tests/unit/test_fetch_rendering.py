@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser, browser_page, rendering, script_requests
+from crawl_tasks.fetch import browser, browser_page, browser_requests, rendering
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.model import Fetched, Request, Stage
@@ -677,19 +677,19 @@ def test_long_polling_holds_one_page_and_leaves_no_gap(
     ],
 )
 def test_an_address_is_long_polling_by_its_name(url: str, is_poll: bool) -> None:
-    assert script_requests.is_long_poll(url) is is_poll
+    assert browser_requests.is_long_poll(url) is is_poll
 
 
 def test_an_address_that_is_always_slow_leaves_a_gap_on_each_page(
     draw: Draw, fetcher: Fetcher, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1.0
-    fetcher._renderer()._slow = script_requests.SlowRequests(lambda: now)
+    fetcher._renderer()._slow = browser_requests.SlowRequests(lambda: now)
     over = hold(forum, "/slow", monkeypatch)
     drawn = []
     for number in range(10):
         drawn.append(draw(SLOW % f"/slow?tid={number}"))
-        now += script_requests.HELD_S / 2
+        now += browser_requests.HELD_S / 2
 
     over.set()
     assert all(page.gaps for page in drawn)
@@ -706,7 +706,7 @@ def test_a_request_that_is_not_sent_as_it_was_slow_leaves_a_gap(
 
     assert draw(SLOW % "/slow?tid=3").gaps == (f"fetch {forum.base}/slow?tid=3: took too long on the pages before",)
 
-    monkeypatch.setattr(script_requests, "HELD_S", 0.0)
+    monkeypatch.setattr(browser_requests, "HELD_S", 0.0)
     quick = draw(SLOW % "/slow?tid=4")
     monkeypatch.undo()
     again = draw(SLOW % "/slow?tid=5")
@@ -727,12 +727,12 @@ def test_a_poll_does_not_condemn_the_other_requests_of_its_script(
 
 
 def test_the_memory_of_slow_addresses_is_bounded() -> None:
-    slow = script_requests.SlowRequests()
+    slow = browser_requests.SlowRequests()
     for _ in range(3):
         slow.note_slow("forum", "https://forum.example/poll")
     assert slow.is_held("forum", "https://forum.example/poll")
 
-    for number in range(script_requests.MOST_ADDRESSES):
+    for number in range(browser_requests.MOST_ADDRESSES):
         slow.note_slow("forum", f"https://forum.example/{'x' * number}")
 
     assert not slow.is_held("forum", "https://forum.example/poll")

@@ -103,6 +103,10 @@ def test_a_refusal_with_the_sign_is_a_members(status: int, has_link: bool) -> No
     assert sign(CHROME if has_link else "gone", Stage.POST, status=status) is expected
 
 
+def test_a_refusal_whose_sign_only_posts_hold_may_be_a_guests() -> None:
+    assert sign(PAGES[Stage.POST].format(LINK), Stage.POST, status=404) is Sign.GUEST
+
+
 def test_a_page_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
     parser = documents.LexborHTMLParser

@@ -121,4 +121,5 @@ local worth = tonumber(ARGV[6])
 if outbox_size() >= worth and untaken() >= worth then call_store(now) end
 local released = release(site, now)
 local is_idle = site.fresh + released == 0 and idle_state(site) > 0
+if is_idle and ask_for_check(site, now) then released, is_idle = release(site, now), false end
 return {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, ARGV[15])}

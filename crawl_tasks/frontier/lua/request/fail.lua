@@ -105,4 +105,6 @@ else
   bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
 end
 local released = release(site, now)
-return {0, released, state, released > 0 and 0 or idle_state(site)}
+local idle = released > 0 and 0 or idle_state(site)
+if idle > 0 and ask_for_check(site, now) then released, idle = release(site, now), 0 end
+return {0, released, state, idle}

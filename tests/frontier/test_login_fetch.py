@@ -6,31 +6,38 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+import redis
 
 from crawl_tasks.errors import Gone, PageError, ServerError
 from crawl_tasks.fetch.login_fetch import Answer, LoginFetch
 from crawl_tasks.fetch.login_sessions import LoginPolicy, Send, Session, Sessions, Sign
+from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Fetched, HttpRequest, Request, Stage
 from crawl_tasks.model.own_counters import take_counted
+from tests.frontier.by_hand import lease, released
+from tests.frontier.test_login import KEY
 
 BASE = "https://forum.example"
 
 
 def asked(number: int) -> Request:
-    return Request("forum", Stage.POST, str(number), f"{BASE}/post/{number}")
+    return Request("demo", Stage.POST, str(number), f"{BASE}/post/{number}")
 
 
 class Forum:
     """A forum whose pages say nothing of who asked, but 404 (a guest) and 201 (a member)."""
 
-    def __init__(self) -> None:
-        self.fetch = LoginFetch(Sessions(None, ""))
+    def __init__(self, frontier: Frontier, client: redis.Redis) -> None:
+        self.frontier, self.client = frontier, client
+        self.fetch = LoginFetch(Sessions(frontier.logins, KEY))
         self._seen: set[str] = set()
         self._ended: set[str] = set()
         self.statuses: dict[str, list[int]] = {}
         """The next statuses of pages, 200 where none is left."""
         self.on_visit: dict[str, Callable[[], object]] = {}
         """Runs after a page was answered and before its answer is here: the work of other threads."""
+        self.on_check: Callable[[], object] = lambda: None
+        """The same for the check page."""
         self.asked: list[str] = []
         self.login = LoginPolicy(
             name="first",
@@ -62,6 +69,8 @@ class Forum:
         def send(http: HttpRequest) -> Fetched:
             self.asked.append("check")
             is_member = session.token != "" and session.token not in self._ended
+            on_check, self.on_check = self.on_check, lambda: None
+            on_check()
             self._seen.add(session.token)
             return Fetched(http.url, 200, {}, b"ann" if is_member else b"guest", 0.0)
 
@@ -70,13 +79,14 @@ class Forum:
     def log_out(self) -> None:
         self._ended |= self._seen
 
-    def doubtful(self) -> list[str]:
-        return [request.key for request in self.fetch.take_doubtful("forum")]
+    def read_again(self) -> list[str]:
+        """Return the pages that were entered to be read again, once."""
+        return [lease(self.frontier, rid).request.key for rid in released(self.client)]
 
 
 @pytest.fixture
-def forum() -> Forum:
-    return Forum()
+def forum(frontier: Frontier, client: redis.Redis) -> Forum:
+    return Forum(frontier, client)
 
 
 def test_a_page_that_comes_after_the_end_of_its_session_is_asked_for_again_by_the_new_one(forum: Forum) -> None:
@@ -98,21 +108,42 @@ def test_the_check_of_a_session_says_nothing_of_the_pages_of_another(forum: Foru
 
     forum.read(3)
 
-    assert forum.doubtful() == ["2"]
+    assert forum.read_again() == ["2"]
 
 
-def test_pages_are_doubtful_until_they_are_entered_again_and_the_page_at_hand_is_none(forum: Forum) -> None:
+def test_pages_since_the_last_check_are_read_again_after_the_end_of_a_session(forum: Forum) -> None:
     for number in (1, 2, 3, 4):
         forum.read(number)
     forum.log_out()
     forum.statuses["5"] = [404]
 
     forum.read(5)
-    taken = forum.fetch.take_doubtful("forum")
-    forum.fetch.give_back("forum", taken)
 
-    assert forum.doubtful() == ["4"]
-    assert forum.doubtful() == []
+    assert (forum.read_again(), forum.read_again()) == (["4"], [])
+
+
+def test_a_check_proves_no_page_that_came_after_it_was_asked_for(forum: Forum) -> None:
+    forum.read(1)
+    forum.read(2)
+    # Another thread's check is answered meanwhile, so that the page after it is not checked at once.
+    forum.on_check = lambda: (forum.read(4), forum.read(5), forum.log_out())
+    forum.read(3)
+    forum.statuses["6"] = [404]
+
+    forum.read(6)
+
+    assert forum.read_again() == ["5"]
+
+
+def test_a_page_that_is_noted_by_a_process_that_dies_is_read_again(forum: Forum) -> None:
+    forum.read(1)
+    forum.read(2)
+    forum.log_out()
+    forum.fetch = LoginFetch(Sessions(forum.frontier.logins, KEY))
+
+    forum.read(3)
+
+    assert forum.read_again() == ["2"]
 
 
 def test_the_page_whose_check_is_due_is_read_at_once_and_not_later_too(forum: Forum) -> None:
@@ -122,7 +153,7 @@ def test_the_page_whose_check_is_due_is_read_at_once_and_not_later_too(forum: Fo
 
     forum.read(3)
 
-    assert forum.doubtful() == ["2"]
+    assert forum.read_again() == ["2"]
     assert forum.asked.count("3") == 2
 
 
@@ -145,4 +176,4 @@ def test_a_server_that_fails_in_between_is_no_session_that_flaps(forum: Forum) -
     with pytest.raises(ServerError):
         forum.read(2)
 
-    assert "flapping_sessions" not in take_counted().get("forum", {})
+    assert "flapping_sessions" not in take_counted().get("demo", {})

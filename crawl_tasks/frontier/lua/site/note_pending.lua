@@ -1,0 +1,28 @@
+-- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is due after 1,
+-- 2, 4, 8 such pages and so on, at last after each 100. Pages of a session before this one are entered again: nobody checks it.
+-- FLAGS: allow-oom
+-- KEYS 1: key prefix
+-- ARGV 1: site
+-- ARGV 2: token of the session
+-- ARGV 3: line that enters the page again
+-- RETURNS 0: {0}: the page is noted
+-- RETURNS 1: {1, number of the last page that is noted}: the check page is due, and proves the pages up to that number. The page
+--   itself is not noted
+-- RETURNS -1: the site is not published
+
+local site = load_site(ARGV[1])
+if not site then return {-1} end
+local key, now = site.key .. ':session', now_ms()
+local lines, before, token = pending_of(site)
+if token ~= ARGV[2] then
+  keep_pending(site, lines, #lines, before)
+  read_again(site, lines, now)
+  release(site, now)
+  before, lines = before + #lines, {}
+  redis.call('HSET', key, 'pending_of', ARGV[2], 'check_after', 1)
+end
+local v = redis.call('HMGET', key, 'check_after', 'check_now')
+if v[2] or #lines + 1 >= tonumber(v[1] or 1) then return {1, before + #lines} end
+lines[#lines + 1] = ARGV[3]
+redis.call('HSET', key, 'pending', cjson.encode(lines))
+return {0}
