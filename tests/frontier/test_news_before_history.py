@@ -13,7 +13,9 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.model import Items, Lease, Parsed, Priority, Request, Stage
+from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import board_terms
+from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.by_hand import NOTHING, board, lease, posts, released, take_list
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -400,3 +402,39 @@ def test_the_rate_of_a_board_is_learned_from_the_first_scan_that_was_read(
     crawl.scan()
 
     assert client.hget(BOARD, "history") is None
+
+
+def test_a_walk_whose_count_was_lost_costs_one_more_scan_and_no_page(crawl: SmallCrawl, client: redis.Redis) -> None:
+    """No verb loses the count, only who deletes the field by hand. Then the walk's end ends the scan beside it."""
+    crawl.publish()
+    for page in (1, 2, 3):
+        crawl.forum.board(
+            "1", page, *(f"{page}{row} 0" for row in range(3)), more="<a class=next href=x>" if page < 3 else ""
+        )
+        for row in range(3):
+            crawl.forum.thread(f"{page}{row}")
+    due(client)
+    crawl.frontier.produce()
+    crawl.pages.handle(TaskMessage("demo", Stage.LIST, rid=released(client, "list")[0]))
+    walk = released(client, "list")
+    due(client)
+    assert crawl.frontier.produce()[0] == 1
+    [scan] = released(client, "list")
+    client.hdel(BOARD, "walk_open")
+
+    while walk:
+        crawl.pages.handle(TaskMessage("demo", Stage.LIST, rid=walk[0]))
+        walk = released(client, "list")
+    due(client)
+    begun_beside = crawl.frontier.produce()[0]
+    crawl.pages.handle(TaskMessage("demo", Stage.LIST, rid=scan))
+    crawl.work()
+
+    assert begun_beside == 1
+    assert client.hmget(BOARD, "open", "walk_open") == [b"0", None]
+    assert {f"/post/{page}{row}" for page in (1, 2, 3) for row in range(3)} <= set(crawl.forum.asked)
+    assert Check(crawl.frontier, None).run() == []
+
+
+def due(client: redis.Redis) -> None:
+    client.zadd("test:boards", {"demo 1": 0})
