@@ -16,7 +16,8 @@ from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pager import Pages
 from crawl_tasks.parse.pagination_links import is_linked, is_page_of_key
 from crawl_tasks.parse.rules.compile import CompiledRule, compile_rule
-from crawl_tasks.parse.rules.convert import PageClock, Want
+from crawl_tasks.parse.rules.convert import Want
+from crawl_tasks.parse.rules.date_reader import PageClock
 from crawl_tasks.parse.rules.table import Column, Table
 from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.board import BoardKind

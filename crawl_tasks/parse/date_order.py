@@ -6,11 +6,19 @@ dates are left open, with a note. The memory is that of one process: `date_order
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.values.numeric_dates import NumericDate, is_open, likely_orders, order_by_language, sure_orders
+from crawl_tasks.parse.values.numeric_dates import (
+    NumericDate,
+    day_behind_year,
+    is_open,
+    likely_orders,
+    order_by_language,
+    sure_orders,
+)
 from crawl_tasks.parse.values.page_language import stated_language
 from crawl_tasks.sites.site_terms import DateOrder
 
@@ -37,7 +45,8 @@ class DateOrders:
         self._stated = stated
         self._sure = frozenset(DateOrder)
         self._known: dict[NumericDate, str] = {}
-        self._guess: DateOrder | None = None
+        self._guesses: dict[DateOrder, str] = {}
+        self._lock = threading.Lock()
         self.last = Decision(stated)
         """The decision on the last page with such dates."""
 
@@ -47,9 +56,18 @@ class DateOrders:
 
     def settle(self, document: Document) -> tuple[bool, tuple[str, ...]]:
         """Decide on the order of a page that was read. Return whether it is to be read again, and notes."""
-        if not document.days:
-            return False, ()
+        with self._lock:
+            return self._settled(document)
+
+    def _settled(self, document: Document) -> tuple[bool, tuple[str, ...]]:
         shown = {figures: text for text, figures, _ in document.days}
+        if any(figures.is_year_first for figures in shown):
+            # Those that are read as ISO 8601 decide too.
+            shown |= {figures: text for text in document.years if (figures := day_behind_year(text)) is not None}
+        elif DateOrder.YMD not in self._guesses and any(map(day_behind_year, document.years)):
+            self._guesses[DateOrder.YMD] = "as ISO 8601"
+        if not shown:
+            return False, ()
         sure = sure_orders(shown, document.page.at_s)
         decision = self._decide(document, shown, sure)
         formats = {stated for _, _, stated in document.days if stated is not None}
@@ -92,17 +110,22 @@ class DateOrders:
                             (*notes, *self._mistaken(order)))  # fmt: skip
         # With years of two figures, the year may stand first in any language.
         marks = {one.mark for one in shown} if DateOrder.YMD not in likely else set()
-        self._guess = order_by_language(stated_language(document.source), min(marks)) if marks else None
-        if self._guess in likely:
-            return Decision(self._guess, f"the pages are in the language {stated_language(document.source)}", notes)
-        return Decision(None, "", notes)
+        language = stated_language(document.source)
+        guess = order_by_language(language, min(marks)) if marks else None
+        if guess not in likely:
+            return Decision(None, "", notes)
+        self._guesses[guess] = "by their language"
+        return Decision(guess, f"the pages are in the language {language}", notes)
 
     def _mistaken(self, order: DateOrder) -> tuple[str, ...]:
-        guess, self._guess = self._guess, None
-        if guess in (None, order):
-            return ()
-        return (f"dates of pages before were read {guess} by their language, and are {order}: set date_order: {order},"
-                " and read them again",)  # fmt: skip
+        """Return a note on each guess of pages before that an order refutes. ISO 8601 stands beside other orders."""
+        is_behind_year = order is DateOrder.YDM
+        wrong = [guess for guess in self._guesses if guess is not order and (guess is DateOrder.YMD) == is_behind_year]
+        return tuple(
+            f"dates of pages before were read {guess} {self._guesses.pop(guess)}, and are {order}:"
+            f" set date_order: {order}, and read them again"
+            for guess in wrong
+        )
 
     def _open(self, document: Document, order: DateOrder | None) -> tuple[str, ...]:
         if order is not None:

@@ -108,11 +108,10 @@ class SiteParser:
             if not is_again:
                 raise
         else:
-            if not document.days:
-                return parsed
             is_again, notes = self.date_orders.settle(document)
         if is_again:
             document.days.clear()
+            document.years.clear()
             parsed = read(request, document, tail)
         return parsed._replace(notes=(*parsed.notes, *notes)) if notes else parsed
 

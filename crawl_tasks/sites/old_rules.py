@@ -10,7 +10,7 @@ import orjson
 from crawl_tasks.sites.schema import Site
 
 _MOST: Final = 20
-_READING: Final = {"list", "post", "comment", "encoding", "timezone", "languages"}
+_READING: Final = {"list", "post", "comment", "encoding", "timezone", "date_order", "languages"}
 
 
 class OldRules(NamedTuple):

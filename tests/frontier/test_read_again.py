@@ -125,3 +125,11 @@ def test_a_file_that_was_set_back_reads_as_it_did(crawl: SmallCrawl) -> None:
 
     assert first not in OldRules.read(crawl.frontier.sites.old_rules("demo")).other
     assert second in OldRules.read(crawl.frontier.sites.old_rules("demo")).other
+
+
+def test_another_order_of_dates_is_another_rule(crawl: SmallCrawl) -> None:
+    first = crawl.publish(rules=MENDED).version
+
+    crawl.publish(rules=f"{MENDED}\ndate_order: dmy\n")
+
+    assert OldRules.read(crawl.frontier.sites.old_rules("demo")).other == (first,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -16,7 +17,10 @@ REPLY = """
   record: .c
   fields: {comment_id: {attr: data-id}, author: .who, created_at: .when, body: .say}
 """
-FORMAT = REPLY.replace("created_at: .when", "created_at: {css: .when, format: '%m-%d-%Y %H:%M'}")
+
+
+def formatted(form: str) -> str:
+    return REPLY.replace("created_at: .when", f"created_at: {{css: .when, format: {form}}}")
 
 
 def parser(head: str = "", comments: str = REPLY) -> SiteParser:
@@ -131,7 +135,7 @@ def test_a_site_file_that_names_the_order_is_obeyed_and_contradicted_aloud() -> 
 
 
 def test_dates_that_contradict_a_format_are_told_and_all_of_the_page_read_as_they_fit() -> None:
-    site = parser(comments=FORMAT)
+    site = parser(comments=formatted("'%m-%d-%Y %H:%M'"))
 
     usual = read(site, "05-04-2012 10:05", "05-28-2012 10:05")
     wrong = read(site, "05-04-2012 10:05", "06-04-2012 10:05", "29-04-2012 10:05")
@@ -168,7 +172,7 @@ def test_a_required_date_waits_for_the_dates_of_its_page() -> None:
 
 
 def test_a_format_with_the_day_right_behind_the_year_is_weighed_by_the_dates_of_its_page() -> None:
-    site = parser(comments=REPLY.replace("created_at: .when", "created_at: {css: .when, format: '%Y-%d-%m %H:%M'}"))
+    site = parser(comments=formatted("'%Y-%d-%m %H:%M'"))
 
     right = read(site, "2012-05-04 10:05", "2012-28-04 10:05")
     wrong = read(site, "2012-10-12 10:05", "2012-11-29 10:05")
@@ -176,3 +180,72 @@ def test_a_format_with_the_day_right_behind_the_year_is_weighed_by_the_dates_of_
     assert (days(right), right.notes) == (["2012-04-05", "2012-04-28"], ())
     assert days(wrong) == ["2012-10-12", "2012-11-29"]
     assert [note for note in wrong.notes if "contradicts the order in format (ydm): all are read ymd" in note]
+
+
+def test_formats_of_several_orders_are_each_for_the_dates_with_their_mark() -> None:
+    site = parser(comments=formatted("['%d-%m-%Y %H:%M', '%m/%d/%Y %H:%M']"))
+
+    parsed = read(site, "05-04-2012 10:05", "05/04/2012 10:05", "29-04-2012 10:05", "05/28/2012 10:05")
+
+    assert days(parsed) == ["2012-04-05", "2012-05-04", "2012-04-29", "2012-05-28"]
+
+
+def test_formats_of_several_orders_with_one_mark_are_tried_as_they_stand() -> None:
+    site = parser(comments=formatted("['%d-%m-%Y %H:%M', '%m-%d-%Y %H:%M']"))
+
+    parsed = read(site, "05-04-2012 10:05", "05-28-2012 10:05")
+
+    assert (days(parsed), parsed.notes) == (["2012-04-05", "2012-05-28"], ())
+
+
+def test_dates_with_the_year_first_are_iso_until_a_later_page_refutes_that_aloud() -> None:
+    site = parser()
+
+    first, second, third = (
+        read(site, *dates) for dates in (("2012-05-04 10:05",), ("2012-05-04", "2012-28-04 10:05"), ("2012-05-04",))
+    )
+
+    assert [days(page) for page in (first, second, third)] == [
+        ["2012-05-04"],
+        ["2012-04-05", "2012-04-28"],
+        ["2012-04-05"],
+    ]
+    assert (first.notes, third.notes) == ((), ())
+    assert [note for note in second.notes if "were read ymd as ISO 8601, and are ydm: set date_order: ydm" in note]
+
+
+def test_a_page_of_dates_with_the_year_first_in_two_orders_says_so() -> None:
+    parsed = read(parser(), "2012-05-04", "2012-28-04", "2012-04-28")
+
+    assert days(parsed)[2] == "2012-04-28"
+    assert "dates of this page contradict each other, as '2012-28-04' (ydm) and '2012-04-28' (ymd)" in parsed.notes
+
+
+def test_iso_dates_go_with_any_order_of_the_others() -> None:
+    site = parser()
+    read(site, "2012-05-04 10:05")
+
+    parsed = read(site, "29-04-2012", "2012-05-04 10:05")
+
+    assert (days(parsed), parsed.notes) == (["2012-04-29", "2012-05-04"], ())
+
+
+def test_each_guess_that_was_used_is_told_once_it_is_refuted() -> None:
+    site = parser()
+
+    # The page between is guessed as well, and not by its language: its mark has no order there.
+    read(site, "05/04/2012", lang="fr")
+    read(site, "05-04-2012", lang="fr")
+    refuted = read(site, "04/29/2012", lang="fr")
+
+    assert [note for note in refuted.notes if "were read dmy by their language, and are mdy" in note]
+
+
+def test_threads_that_read_pages_of_a_site_lose_no_guess() -> None:
+    for _ in range(20):
+        site = parser()
+        with ThreadPoolExecutor(8) as pool:
+            jobs = [pool.submit(read, site, f"05{mark}04{mark}2012", lang="fr") for mark in "/-" * 20]
+        assert all(job.result() for job in jobs)
+
+        assert [note for note in read(site, "04/29/2012", lang="fr").notes if "by their language" in note]

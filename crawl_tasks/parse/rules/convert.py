@@ -5,29 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias
-from zoneinfo import ZoneInfo
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.markup_limits import check_markup
+from crawl_tasks.parse.rules.date_reader import PageClock, date_reader
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.clock_words import clock_of, with_clock
 from crawl_tasks.parse.values.counts import read_count, read_int
-from crawl_tasks.parse.values.dates import read_date
 from crawl_tasks.parse.values.numeric_dates import (
-    day_behind_year,
     figures_in,
-    in_order,
-    is_open,
-    month_before_day,
-    order_of_format,
 )
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
-from crawl_tasks.sites.site_terms import DateOrder
 
 Convert: TypeAlias = Callable[[str, Document], Plain]
 Take: TypeAlias = Callable[[LexborNode], str | None]
@@ -38,19 +30,10 @@ _SIMPLE = re.compile(r"(?:([a-z][a-z0-9]*)|(?=\.))(?:\.([A-Za-z_][\w-]*))*")
 # Characters that a regex of a site file may search (docs/site-files.md): a bound on the time of a slow pattern.
 SEARCHED = 100_000
 _OTHER_THAN_WORDS = "img, picture, video, audio, iframe, embed, object"
-_LONGEST_DATE = 120
 FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
 
 
 _NUMBERS: dict[As, Callable[[str], int | None]] = {As.INT: read_int, As.COUNT: read_count}
-
-
-@dataclass(frozen=True, slots=True)
-class PageClock:
-    """The time zone and the languages in which dates of a site are read."""
-
-    zone: ZoneInfo
-    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +218,13 @@ def _shifted(convert: Convert, plus: int) -> Convert:
 def _convert(kind: As, rule: Rule, want: Want) -> Convert:
     key_in = want.key_in
     is_ours = rule.attr is None and rule.json_path is None and not rule.regex
+    read_at = date_reader(rule.format, want.clock)
     table: dict[As, Convert] = {
         As.TEXT: (lambda raw, _: raw.strip()) if keeps_blank(rule, want) else (lambda raw, _: raw.strip() or None),
         As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
         As.INT: lambda raw, _: read_int(raw),
         As.COUNT: lambda raw, _: read_count(raw),
-        As.DATE: _as_written(_date_reader(rule, want.clock)) if want.as_written else _date_reader(rule, want.clock),
+        As.DATE: _as_written(read_at) if want.as_written else read_at,
         As.URL: lambda raw, document: document.absolute(raw),
         As.BOOL: lambda raw, _: raw.strip().lower() not in FALSE,
         As.ID: lambda raw, document: key_in(raw) or key_in(document.absolute(raw) or ""),
@@ -265,41 +249,3 @@ def html_in(text: str) -> LexborNode:
     raw = text.encode("utf-8", "replace")
     check_markup(raw, "HTML in a value")
     return must(LexborHTMLParser(raw).body)
-
-
-def _date_reader(rule: Rule, clock: PageClock) -> Convert:
-    zone, languages, formats = clock.zone, clock.languages, rule.format
-    parse = datetime.fromisoformat
-    stated = next(filter(None, map(order_of_format, formats)), None)
-    behind_year = DateOrder.YDM
-    ordered = {order: tuple(in_order(form, order) for form in formats) for order in DateOrder}
-
-    def read(raw: str, document: Document) -> Plain:
-        # Nearly every attribute of a time element has this form. The shortcut spares the way through read_date.
-        if raw[10:11] == "T" and not formats and raw[11:13] != "24":
-            try:
-                moment = parse(raw)
-            except ValueError:
-                pass
-            else:
-                if moment.tzinfo is not None and 1970 < moment.year < 2100:
-                    return int(moment.timestamp())
-        at_s = document.page.at_s
-        is_year_first = raw[:4].isdigit()
-        figures = None if is_year_first or len(raw) > _LONGEST_DATE else figures_in(raw)
-        if is_year_first and stated is behind_year:
-            # So rare an order is weighed as the others are.
-            figures = day_behind_year(raw)
-        if figures is None:
-            text = month_before_day(raw) if is_year_first and document.order is behind_year else raw
-            at = read_date(text, at_s, zone, formats=formats, languages=languages)
-            if at is None and is_year_first and (figures := day_behind_year(raw)) is not None:
-                document.days.append((raw, figures, stated))
-            return at
-        document.days.append((raw, figures, stated))
-        order = stated if stated is not None and not document.is_proven else document.order
-        if order is None:
-            return None if is_open(figures, at_s) else read_date(raw, at_s, zone, languages=languages)
-        return read_date(raw, at_s, zone, formats=ordered[order], languages=languages, order=order)
-
-    return read

@@ -49,10 +49,15 @@ class NumericDate(NamedTuple):
     start: int
     end: int
 
+    @property
+    def is_year_first(self) -> bool:
+        """Whether the first number is a year of four figures."""
+        return self.numbers[0] > _TWO_FIGURES
+
     def days(self, today: date) -> dict[DateOrder, Day]:
         """Return the day by each order that makes one, and fits the weekday. A date to come is one of its own kind."""
         first, second, third = self.numbers
-        if first > _TWO_FIGURES:
+        if self.is_year_first:
             orders = {DateOrder.YMD: (first, second, third), DateOrder.YDM: (first, third, second)}
         else:
             orders = {DateOrder.DMY: (third, second, first), DateOrder.MDY: (third, first, second)}
@@ -139,6 +144,11 @@ def order_of_format(form: str) -> DateOrder | None:
     """Return the order of a strptime format of figures alone, None for another format."""
     letters = "".join(_NUMBERS.findall(form)).replace("%", "").lower()
     return DateOrder(letters) if letters in tuple(DateOrder) else None
+
+
+def mark_of_format(form: str) -> str:
+    """Return the mark between the numbers of a strptime format of figures."""
+    return _NUMBERS.split(form)[1].strip()
 
 
 def in_order(form: str, order: DateOrder) -> str:
