@@ -20,16 +20,14 @@ from crawl_tasks.discovery.replay import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.items.pipeline import ItemPipeline
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.registry.own_functions import check_functions
 from crawl_tasks.registry.site_publisher import check_addresses, is_public, publish_site, read_or_none, require_contact
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.addresses import Addresses
-from crawl_tasks.sites.event_hooks import OFFERED
-from crawl_tasks.sites.functions import find_function
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import dump_site
@@ -201,7 +199,7 @@ def site_files(directory: Path) -> list[Path]:
 def _checked(path: Path, contact: str | None) -> Site:
     site = load_site(path)
     check_addresses(site)
-    _check_steps(site, path)
+    check_functions(site, path)
     require_contact(site, contact)
     return site
 
@@ -279,18 +277,6 @@ def unfit_revision(site: Site) -> list[str]:
     if "view_count" in names:
         lines.append("list.revision names view_count: each thread is fetched again whenever somebody has read it")
     return lines
-
-
-def _check_steps(site: Site, path: Path) -> None:
-    try:
-        ItemPipeline(site.items, site)
-        for event, name in site.hooks.model_dump(exclude_none=True).items():
-            find_function(name, f"{site.name}: hooks.{event}", OFFERED[event])
-        for name, offered in ((site.priority_of, ("request", "parent")), (site.start_request, ("entry", "site"))):
-            if name:
-                find_function(name, site.name, offered)
-    except SiteError as error:
-        raise SiteError(f"{path}: {error}") from None
 
 
 def describe(site: Site) -> str:

@@ -9,8 +9,8 @@ from itertools import islice
 from crawl_tasks.errors import Crashed, PageError, SiteError
 from crawl_tasks.items.steps import DropItem, Given, Item, compile_bundled
 from crawl_tasks.model import Comment, Parsed, Post, Request
-from crawl_tasks.model.surrogates import whole_item
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.model.foreign_items import checked_item
+from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.item_steps import ItemStep, StepKind
 from crawl_tasks.sites.schema import Site
 
@@ -83,7 +83,7 @@ def _compiled(step: ItemStep, site: Site) -> Step:
             raise
         except Exception as error:
             # Foreign code may raise anything. The page is parked, the worker goes on.
-            what = f"{type(error).__name__}: {error}"
+            what = failure_text(error, function)
             raise Crashed(f"{site.name}: items: {name}: {what}; {request.address}") from error
 
     return run
@@ -93,7 +93,7 @@ def _checked(given: object) -> Given:
     if isinstance(given, DropItem):
         return given
     if isinstance(given, Post | Comment):
-        return whole_item(given)
+        return checked_item(given)
     # A text and a mapping are iterable too, but no collection of items.
     if given is None or isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise TypeError(f"it returned {type(given).__name__}; return the item, DropItem(reason) or several items")
@@ -104,4 +104,4 @@ def _checked(given: object) -> Given:
     for one in found:
         if not isinstance(one, Post | Comment):
             raise TypeError(f"it gave a {type(one).__name__}; give Post or Comment")
-    return tuple(map(whole_item, found))
+    return tuple(map(checked_item, found))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from crawl_tasks.model.items import Comment, Parsed, Post
+from crawl_tasks.model.items import Parsed
 
 REPLACEMENT = "\ufffd"
 # An escape is consumed whole, so that the `u` behind an escaped backslash begins none.
@@ -44,12 +44,6 @@ def whole_xml(source: bytes) -> bytes:
 def whole_parsed(parsed: Parsed) -> Parsed:
     """Return the page that a site's function made, with all texts whole."""
     return Parsed._make(map(_whole, parsed))
-
-
-def whole_item(item: Post | Comment) -> Post | Comment:
-    """Return the item that a site's function made, with all texts whole."""
-    row = map(_whole, item)
-    return Post._make(row) if isinstance(item, Post) else Comment._make(row)
 
 
 def _whole_escape(found: re.Match[str]) -> str:

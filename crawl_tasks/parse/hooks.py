@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 
 from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stage
+from crawl_tasks.model.foreign_items import checked_item
 from crawl_tasks.model.surrogates import whole_parsed
 from crawl_tasks.parse.document import Document
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.schema import Site
 
 OFFERED = ("request", "page", "site", "text", "soup", "json", "tail")
@@ -33,12 +34,12 @@ def load_hook(name: str, site: Site) -> Hook:
         try:
             result = function(**given)
             parsed = whole_parsed(result if isinstance(result, Parsed) else _gather(request, result))
-            return parsed._replace(items=_dated(parsed.items, request, document.page.seen_at))
+            return parsed._replace(items=_dated(_typed(parsed.items), request, document.page.seen_at))
         except PageError:
             raise
         except Exception as error:
             # Foreign code may raise anything. The page is parked, the worker goes on.
-            what = f"{type(error).__name__}: {error}"
+            what = failure_text(error, function)
             raise ParseError(f"{request.site}: {request.stage}: parser {name}: {what}; {request.address}") from error
 
     return read
@@ -51,6 +52,14 @@ def _dated(items: Items, request: Request, seen_at: float) -> Items:
     posts = (one._replace(seen_at=seen_at, is_page=is_page and one.post_id == request.key) for one in items.posts)
     comments = (one._replace(seen_at=seen_at) for one in items.comments)
     return items._replace(posts=tuple(posts), comments=tuple(comments))
+
+
+def _typed(items: Items) -> Items:
+    return items._replace(
+        forums=tuple(map(checked_item, items.forums)),
+        posts=tuple(map(checked_item, items.posts)),
+        comments=tuple(map(checked_item, items.comments)),
+    )
 
 
 def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:

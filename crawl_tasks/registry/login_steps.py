@@ -16,7 +16,7 @@ from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.charset import charset_of
 from crawl_tasks.registry.member_signs import member_signs, member_test
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.sites.functions import find_function, place_of
 from crawl_tasks.sites.request_headers import check_headers, forum_secret
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_login import SiteLogin
@@ -123,6 +123,7 @@ def _by_function(site: Site, name: str) -> LogIn:
             raise
         except Exception as error:  # noqa: BLE001 (raised again, without its text)
             # Foreign code may raise anything, and its message may hold what it sent.
-            raise Crashed(f"{site.name}: login.function: {name}: {type(error).__name__}") from None
+            where = place_of(error, function)
+            raise Crashed(f"{site.name}: login.function: {name}: {type(error).__name__} ({where})") from None
 
     return log_in

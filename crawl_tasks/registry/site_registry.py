@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import SupportsIndex, cast
 from urllib.parse import urlsplit
 
 from crawl_tasks import __version__
-from crawl_tasks.errors import ConfigError, PageError, ParseError
+from crawl_tasks.errors import ConfigError, Crashed, PageError, ParseError
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import RetryPolicy
@@ -24,7 +25,7 @@ from crawl_tasks.registry.login_steps import login_policy
 from crawl_tasks.registry.site_requests import prepare_function, reader_of, request_builder, response_function
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.crawl_policy import GuardMode
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.item_steps import ItemStep
 from crawl_tasks.sites.old_addresses import OldAddresses
 from crawl_tasks.sites.request_headers import HEADER_VALUE, forum_variable
@@ -164,7 +165,7 @@ def compile_site(
         Addresses(site),
         old or OldAddresses([]),
         pipeline,
-        _priority_of(site),
+        priority_function(site),
     )
 
 
@@ -179,7 +180,7 @@ def _reads(parser: SiteParser, request: Request, page: Fetched) -> bool:
     return bool(parsed.items.posts or parsed.items.comments or parsed.children)
 
 
-def _priority_of(site: Site) -> Callable[[Request, Request], int] | None:
+def priority_function(site: Site) -> Callable[[Request, Request], int] | None:
     """Return the site's own function from a request and the page that led to it to a priority."""
     if site.priority_of is None:
         return None
@@ -187,7 +188,11 @@ def _priority_of(site: Site) -> Callable[[Request, Request], int] | None:
 
     def call(request: Request, parent: Request) -> int:
         offers = {"request": request, "parent": parent}
-        return cast(int, function(**{name: offers[name] for name in wanted}))
+        try:
+            return operator.index(cast(SupportsIndex, function(**{name: offers[name] for name in wanted})))
+        except Exception as error:
+            # Foreign code may raise anything.
+            raise Crashed(f"priority_of: {failure_text(error, function)}") from error
 
     return call
 

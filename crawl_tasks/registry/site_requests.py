@@ -14,7 +14,7 @@ from crawl_tasks.fetch.dump_files import DumpFiles
 from crawl_tasks.fetch.fetch_policy import ReadFrom
 from crawl_tasks.fetch.throttle import Clock
 from crawl_tasks.model import Fetched, HttpRequest, Request
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.request_headers import check_headers
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import StageSpec
@@ -159,7 +159,8 @@ def _own_function(site: Site, key: str, name: str | None, offered: tuple[str, ..
             raise
         except Exception as error:
             # Foreign code may raise anything. The page is parked, the worker goes on.
-            raise Crashed(f"{site.name}: {key}: {name}: {type(error).__name__}: {error}; {request.address}") from error
+            what = failure_text(error, function)
+            raise Crashed(f"{site.name}: {key}: {name}: {what}; {request.address}") from error
 
     return call
 

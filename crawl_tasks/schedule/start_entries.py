@@ -13,7 +13,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.start_queue import Claim, StartResult
 from crawl_tasks.model import Request
 from crawl_tasks.sites.addresses import Addresses
-from crawl_tasks.sites.functions import find_function
+from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.sites.start_entry import StartEntry, entry_of, read_entry, request_of_entry
@@ -57,7 +57,7 @@ def read_with(function: str, claim: Claim) -> list[StartEntry]:
     if thread.is_alive():
         raise ConfigError(f"{where} did not end within {DEADLINE_S:g} s")
     if isinstance(found[-1], Exception):
-        raise ConfigError(f"{where}: {type(found[-1]).__name__}: {found[-1]}")
+        raise ConfigError(f"{where}: {failure_text(found[-1], call)}")
     entries = [one for one in found[:-1] if isinstance(one, Mapping)]
     if not entries or len(entries) < len(found) - 1 or len(entries) > MOST_REQUESTS:
         raise ConfigError(f"{where} must return one entry or 1 to {MOST_REQUESTS} of them, each a dict")

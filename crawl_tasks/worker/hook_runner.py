@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from crawl_tasks.errors import SiteError
+from crawl_tasks.errors import Crashed, SiteError
 from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model.own_counters import count
@@ -112,12 +112,13 @@ class HookRunner:
     def _run(self, number: int) -> None:
         # Reading site files costs 60 ms, which a process without hooks does without.
         from crawl_tasks.sites.event_hooks import OFFERED  # noqa: PLC0415
-        from crawl_tasks.sites.functions import find_function  # noqa: PLC0415
+        from crawl_tasks.sites.functions import failure_text, find_function  # noqa: PLC0415
 
         # A thread that was left behind and goes on after all finds another number, and ends.
         while number == self._threads:
             site, event, function, values = self._waiting.get()
             self._busy = mine = (self._clock(), site, function)
+            call: Callable[..., object] | None = None
             try:
                 call, wanted = find_function(function, f"{site}: hooks.{event}", OFFERED[event])
                 offers = {"site": site, **values}
@@ -127,7 +128,7 @@ class HookRunner:
                 # Foreign code may raise anything, and the crawl goes on.
                 count(site, "hook_failed")
                 log.debug("hook failed", exc_info=True)
-                self._outage.fail(error)
+                self._outage.fail(Crashed(f"{site}: {event}: {failure_text(error, call)}") if call else error)
             if self._busy is mine:
                 self._busy = None
             self._waiting.task_done()

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable
 
-from crawl_tasks.errors import AccessDenied, Challenged, PageError, ParseError, RedirectRefused
+from crawl_tasks.errors import AccessDenied, Challenged, Crashed, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.fetch.redaction import items_without
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
@@ -100,9 +100,9 @@ def _prioritized(site: CompiledSite, lease: Lease, parsed: Parsed) -> Parsed:
         try:
             priority = site.priority_of(child, lease.request) if site.priority_of else child.priority
             children.append(child._replace(priority=max(0, min(9, operator.index(priority)))))
-        except Exception as error:  # noqa: BLE001 (logged once for each kind, and counted)
-            # Foreign code may raise anything, and an order is no reason to lose a page.
-            _remark(site, lease, f"priority_of: {type(error).__name__}: {error}")
+        except (Crashed, TypeError) as error:
+            # An order is no reason to lose a page.
+            _remark(site, lease, str(error))
             count(site.site.name, "priority_failed")
             children.append(child)
     return parsed._replace(children=tuple(children))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Collection
 
 from crawl_tasks.errors import (
@@ -129,7 +130,9 @@ class PageTask:
         except Exception as error:
             # The boundary of the task: a bug, also one in a site's own function, must not cost the request.
             log.exception("page crashed")
-            return self.commits.fail(lease, Crashed(f"{type(error).__name__}: {error}"), timer)
+            *_, innermost = traceback.extract_tb(error.__traceback__)
+            place = f"in {innermost.name}, line {innermost.lineno} of {innermost.filename}"
+            return self.commits.fail(lease, Crashed(f"{type(error).__name__}: {error} ({place})"), timer)
 
     def _work_on(self, lease: Lease, timer: AttemptTimer) -> str:
         site = self._sites.open(lease.request.site, lease.site_version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,49 @@ def test_a_revision_that_cannot_be_right_is_named(revision: str, said: list[str]
 
     assert result.exit_code == Exit.OK, result.output
     assert result.stderr.splitlines() == said
+
+
+FUNCTIONS = [
+    "priority_of: no_such:f",
+    "prepare_request: no_such:f",
+    "on_response: no_such:f",
+    "read_from: no_such:f",
+    "start_request: no_such:f",
+    "hooks: {item_stored: no_such:f}",
+    "items: [no_such:f]",
+    "login: {function: no_such:f, check: /me, success: .me}",
+]
+
+
+@pytest.mark.parametrize("line", FUNCTIONS, ids=lambda line: line.partition(":")[0])
+def test_a_function_that_is_not_there_is_named_before_the_site_is_published(line: str, tmp_path: Path) -> None:
+    write_site(tmp_path, f"{site_text()}\n{line}\n")
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.USAGE, result.output
+    assert f"tiny: {line.partition(':')[0]}" in result.stderr
+    assert "'no_such:f' cannot be imported" in result.stderr
+
+
+def test_all_functions_that_are_not_there_are_named_at_once(tmp_path: Path) -> None:
+    text = site_text().replace("fields: {title: h1}", "parser: no_such:f")
+    write_site(tmp_path, "\n".join([text, *FUNCTIONS]))
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.stderr.count("'no_such:f' cannot be imported") == len(FUNCTIONS) + 1, result.stderr
+
+
+def test_functions_are_found_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_forum_code.py").write_text("def first(request): return 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [place for place in sys.path if place])
+    write_site(tmp_path, f"{site_text()}\npriority_of: own_forum_code:first\n")
+
+    result = run("sites", "check", "--no-publish", home=tmp_path)
+
+    assert result.exit_code == Exit.OK, result.output
 
 
 def test_check_of_one_site_does_not_mind_the_mistakes_of_others(tmp_path: Path) -> None:

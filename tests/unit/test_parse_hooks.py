@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import datetime
 
 import pytest
 from bs4 import BeautifulSoup
@@ -27,6 +29,14 @@ def gives_parsed(request: Request, page: Fetched, text: str) -> Parsed:
 
 def breaks(text: str) -> list[object]:
     return [1 / len(text.strip())]
+
+
+def breaks_in_a_library(text: str) -> list[object]:
+    return [json.loads(text)]
+
+
+def gives_a_moment(request: Request) -> Iterator[object]:
+    yield Post(request.key, created_at=datetime(2026, 1, 2))  # type: ignore[arg-type]
 
 
 def finds_nothing(request: Request) -> list[object]:
@@ -88,7 +98,12 @@ def test_a_hook_may_give_a_whole_result() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("breaks", "ZeroDivisionError"),
+        (
+            "breaks",
+            rf"ZeroDivisionError: .* \(in breaks, line {breaks.__code__.co_firstlineno + 1} of .*_hooks\.py\)",
+        ),
+        ("breaks_in_a_library", r"JSONDecodeError: .* \(in breaks_in_a_library, line \d+ of .*/test_parse_hooks\.py\)"),
+        ("gives_a_moment", "created_at of Post 1 is a datetime without a time zone: give seconds since 1970"),
         ("gives_odd_things", "it gave a str; give Forum, Post, Comment or Request"),
         ("gives_a_number", "it returned int; return a Parsed or items"),
     ],
