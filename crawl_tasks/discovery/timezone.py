@@ -8,12 +8,17 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, hour_of_day, with_clock
+from crawl_tasks.parse.values.clock_words import (
+    HALF_BEFORE,
+    HALF_BEHIND,
+    HOURS_AHEAD,
+    hour_of_day,
+    minutes_ahead,
+    with_clock,
+)
 from crawl_tasks.parse.values.dates import read_date
 
-_OFFSET = re.compile(r"(?:GMT|UTC)\s*([+\-−])\s*(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5\b))?", re.IGNORECASE)
-# Half an hour and three quarters, written as decimals of an hour.
-_MINUTES = {"5": 30, "75": 45}
+_OFFSET = re.compile(rf"(?:GMT|UTC)\s*([+−-])\s*{HOURS_AHEAD}", re.IGNORECASE)
 _PLACE = re.compile(r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b")
 _CLOCK = re.compile(
     rf"(?:({HALF_BEFORE})\s*)?(?<!\d)(\d{{1,2}}):(\d\d)(?::\d\d)?(?:\s*({HALF_BEHIND}))?", re.IGNORECASE
@@ -69,8 +74,7 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
             return Zone(found[0], f"the page names {found[0]}")
     offset = _OFFSET.search(shown)
     if offset:
-        minutes = int(offset[2]) * 60 + _MINUTES.get(offset[3], int(offset[3] or 0))
-        name = zone_of_offset(-minutes if offset[1] != "+" else minutes, language=language)
+        name = zone_of_offset(minutes_ahead(offset[1], offset[2], offset[3]), language=language)
         return Zone(name, f"the page says {offset[0]}") if name else None
     return Zone("UTC", "the page says UTC") if _PLAIN.search(shown) else None
 

@@ -763,6 +763,34 @@ def test_words_beside_a_time_are_read_as_a_person_would(text: str, time: str) ->
     assert f"{datetime.fromtimestamp(moment, UTC):%H:%M}" == time
 
 
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("12 thg 12, 2025", "2025-12-12 00:00"),
+        ("12 thg 12 2025 10:05", "2025-12-12 10:05"),
+        ("il y a 1 jour 3 h 20 min", "2026-11-27 20:40"),
+        ("il y a 1 jour 3 h", "2026-11-27 21:00"),
+        ("il y a 2 jours, 10h20", "2026-11-27 10:20"),
+        ("1 giorno 3 ore 20 min fa", "2026-11-27 20:40"),
+        ("2.5 hours ago", "2026-11-28 21:30"),
+        ("1.5 days ago", "2026-11-27 12:00"),
+        ("2,5 uur geleden", "2026-11-28 21:30"),
+        ("vor 2,5 Stunden", "2026-11-28 21:30"),
+        ("2.5小时前", "2026-11-28 21:30"),
+        ("1,234 days ago", None),
+        ("12 May 2024 10:05 UTC-3.5", "2024-05-12 13:35"),
+        ("12 May 2024 10:05 (GMT+5.75)", "2024-05-12 04:20"),
+        ("12 May 2024 10:05 UTC+5.30", "2024-05-12 04:35"),
+        ("12 May 2024 10:05 UTC-3.7", None),
+        ("12 May 2024 10:05 UTC - 12 replies", "2024-05-12 10:05"),
+    ],
+)
+def test_parts_of_ages_months_and_offsets_are_read_whole(text: str, moment: str | None) -> None:
+    read = read_date(text, LATER, ZoneInfo("UTC"))
+
+    assert (None if read is None else f"{datetime.fromtimestamp(read, UTC):%Y-%m-%d %H:%M}") == moment
+
+
 def test_an_unknown_word_right_before_an_hour_up_to_12_leaves_the_time_open() -> None:
     # In Arabic the letter is that of the afternoon, and that of the calendar.
     texts = ("23.10.2026 blah 11:39", "12 مايو 2024 م 10:05")

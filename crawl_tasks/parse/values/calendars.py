@@ -71,12 +71,13 @@ def in_usual_words(plain: str) -> str:
     if not plain.isascii():
         if _MARKED.search(plain):
             plain = _ANY_WORD.sub(lambda found: _WORDS[found[0]], plain)
-        plain = _VIETNAMESE.sub(lambda found: f" {_MONTHS[int(found[1]) - 1]}", plain)
         if _EASTERN_DAY.search(plain) is None:
             # `6月 17th, 2026`: the names of months in the formats of another language.
             plain = _EASTERN.sub(lambda found: f"{_MONTHS[int(found[1]) - 1]}", plain)
         plain = _ERA.sub(lambda found: f"{_ERAS[found[1]] + int(found[2].replace('元', '1'))}年", plain)
         plain = _SOLAR_WORDS.sub(lambda found: _solar(found[3], _SOLAR_MONTHS[found[2]], found[1], found[0]), plain)
+    if "th" in plain:
+        plain = _VIETNAMESE.sub(lambda found: f" {_MONTHS[int(found[1]) - 1]}", plain)
     plain = _SOLAR_FIGURES.sub(lambda found: _solar(found[1], found[2], found[3], found[0]), plain)
     plain = _SOLAR_LAST.sub(lambda found: _solar(found[3], found[2], found[1], found[0]), plain)
     return _BUDDHIST.sub(lambda found: f"{int(found[1]) - _BUDDHIST_S}", plain)

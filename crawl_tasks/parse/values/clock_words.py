@@ -130,9 +130,12 @@ _ZONES: Final = {
 _RFC_822: Final = frozenset(("est", "mst", "pst", "cdt"))
 _PLACES: Final = {"eastern": -300, "central": -360, "mountain": -420, "pacific": -480, "alaska": -540}
 _PLACE: Final = re.compile(rf"({'|'.join(_PLACES)}) (standard|daylight) time")
+HOURS_AHEAD: Final = r"(\d{1,2})(?:[:.]?(\d\d|(?<=\.)5))?(?!\.?\d)"
 _OFFSET: Final = re.compile(
-    r"\s*[,(]?\s*(?:(?:(?:utc|gmt)\s?|(?=[+−-]\d\d:?\d\d\b))([+−-])(\d{1,2})[:.]?(\d{2})?(?!\d)|(?:z|utc|gmt)\b)"
+    rf"\s*[,(]?\s*(?:(?:(?:utc|gmt)\s?|(?=[+−-]\d\d:?\d\d\b))([+−-]){HOURS_AHEAD}|(?:z|utc|gmt)\b(?!\s?[+−-]\d))"
 )
+# Half an hour and three quarters, written as decimals of an hour.
+_DECIMALS: Final = {"5": 30, "75": 45}
 _WORD: Final = re.compile(r"\s*\(?\s*([^\W\d_]+)")
 # Words that may stand behind a time, or before, and say nothing of it.
 _FILLER_WORDS: Final = """
@@ -227,6 +230,12 @@ def _half_at(words: list[str], shown: str) -> str | None:
     return next((half for half in (word, re.sub(r"^[dl]['’]", "", word), bare) if half in _PART_OF), None)
 
 
+def minutes_ahead(sign: str, hours: str, minutes: str | None) -> int:
+    """Return the minutes ahead of UTC of the parts of an offset, as in `UTC-3:30`, `GMT+0545` and `UTC-3.5`."""
+    ahead = 60 * int(hours) + _DECIMALS.get(minutes or "", int(minutes or 0))
+    return ahead if sign == "+" else -ahead
+
+
 def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour: int, is_known: bool) -> tzinfo | None:
     """Return the zone that the text behind a time names, None without one.
 
@@ -243,8 +252,7 @@ def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour
     """
     found = _OFFSET.match(rest)
     if found:
-        offset = timedelta(hours=int(found[2] or 0), minutes=int(found[3] or 0))
-        return timezone(offset if found[1] in (None, "+") else -offset)
+        return timezone(timedelta(minutes=minutes_ahead(found[1], found[2], found[3]) if found[1] else 0))
     place = _PLACE.match(rest.lstrip(" ("))
     if place:
         return timezone(timedelta(minutes=_PLACES[place[1]] + 60 * (place[2] == "daylight")))
@@ -256,7 +264,9 @@ def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour
         # These languages have halves of the day before the time, and no capitals.
         return None
     is_shouted = 1 < len(word) <= _LONGEST_ZONE and word.upper() in shown and word.upper() != word
-    if word in _ZONES and (is_shouted or word in ("z", "utc", "gmt")):
+    if word in ("z", "utc", "gmt"):
+        raise ValueError(f"unknown offset behind a time: {rest[:20]!r}")
+    if word in _ZONES and is_shouted:
         return _meant(word, moment, zone)
     if word in _FILLERS or weekdays_of(word) or (len(word) == 1 and is_known):
         return None

@@ -199,9 +199,11 @@ def _any_of(words: dict[str, dict[str, int]]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+NUMBER: Final = r"(?<!\d[.,])(?<!\d)\d{1,5}(?:[.,]\d{1,2})?(?!\d)"
+"""A number of units, perhaps with a fraction: `2.5 hours`."""
 AGO: Final = re.compile(
-    rf"\b(?P<before>{_any_of(_BEFORE)})\s+(?P<number>\d{{1,5}}|{_ONE})\s*(?P<unit>{_UNIT})"
-    rf"|\b(?P<count>\d{{1,5}}|{_ONE})\s*(?P<stem>{_UNIT})\.?(?:\s+yang)?\s*\b(?P<behind>{_any_of(_BEHIND)})\b"
+    rf"\b(?P<before>{_any_of(_BEFORE)})\s+(?P<number>{NUMBER}|{_ONE})\s*(?P<unit>{_UNIT})"
+    rf"|\b(?P<count>{NUMBER}|{_ONE})\s*(?P<stem>{_UNIT})\.?(?:\s+yang)?\s*\b(?P<behind>{_any_of(_BEHIND)})\b"
     rf"|\b(?:לפני|منذ|قبل)\s+(?P<alone>{'|'.join(_ALONE_S)})\b"
 )
 """How long ago something was, in languages other than English, Chinese and Japanese."""
@@ -209,16 +211,19 @@ AGO: Final = re.compile(
 
 # Parts of an age stand side by side, each unit smaller: `2 Tagen und 3 Stunden`, `1 год 2 месяца`, `1年2个月`.
 _AND: Final = r"[\s,，、]*(?:(?:and|und|et|y|e|i|en|og|och|ja|ve|и|і|και)\s+)?"
-_PART: Final = rf"(?P<number>\d{{1,5}}|an?|one|{_ONE})\s*(?:个|個)?(?P<unit>{_UNIT}?)(?:钟|鐘|間)?\.?"
+_PART: Final = rf"(?P<number>{NUMBER}|an?|one|{_ONE})\s*(?:个|個)?(?P<unit>{_UNIT}?)(?:钟|鐘|間)?\.?"
 _PART_BEFORE: Final = re.compile(rf"(?<![A-Za-z\d.:]){_PART}{_AND}$")
 _PART_BEHIND: Final = re.compile(rf"{_AND}{_PART}(?!\w)")
 _UnitSeconds = Callable[[str], int | None]
 
 
-def seconds_ago(found: re.Match[str]) -> int | None:
-    """Return the seconds of a match of AGO, None where its unit is none. Months are 30 days and years 365 days."""
+def seconds_ago(found: re.Match[str]) -> tuple[float, int] | None:
+    """Return the seconds of a match of AGO and those of its smallest unit, None where its unit is none.
+
+    Months are 30 days and years 365 days.
+    """
     if found["alone"]:
-        return _ALONE_S[found["alone"]]
+        return _ALONE_S[found["alone"]], _ALONE_S[found["alone"]]
     stems = _BEFORE[found["before"]] if found["before"] else _BEHIND[found["behind"]]
 
     def unit_s(unit: str) -> int | None:
@@ -228,30 +233,31 @@ def seconds_ago(found: re.Match[str]) -> int | None:
     one_s, number = unit_s(found["unit"] or found["stem"]), found["number"] or found["count"]
     if one_s is None:
         return None
+    smallest_s = one_s
     if found["before"]:
-        more_s = _seconds_behind(found.string[found.end() :], one_s, unit_s)
+        more_s, smallest_s = _seconds_behind(found.string[found.end() :], one_s, unit_s)
     else:
         more_s = seconds_before(found.string[: found.start()], one_s, unit_s)
-    return _number(number) * one_s + more_s
+    return _number(number) * one_s + more_s, smallest_s
 
 
-def seconds_before(said: str, one_s: int, unit_s: _UnitSeconds) -> int:
+def seconds_before(said: str, one_s: int, unit_s: _UnitSeconds) -> float:
     """Return the seconds of an age's larger parts, which stand at the end of a text. `one_s` are those of one unit."""
-    more_s = 0
+    more_s = 0.0
     while (found := _PART_BEFORE.search(said)) and (larger_s := unit_s(found["unit"]) or 0) > one_s:
         more_s += _number(found["number"]) * larger_s
         said, one_s = said[: found.start()], larger_s
     return more_s
 
 
-def _seconds_behind(said: str, one_s: int, unit_s: _UnitSeconds) -> int:
-    """Return the seconds of an age's smaller parts, with which a text begins."""
-    more_s = 0
+def _seconds_behind(said: str, one_s: int, unit_s: _UnitSeconds) -> tuple[float, int]:
+    """Return the seconds of an age's smaller parts, with which a text begins, and those of the smallest unit."""
+    more_s = 0.0
     while (found := _PART_BEHIND.match(said)) and 0 < (smaller_s := unit_s(found["unit"]) or 0) < one_s:
         more_s += _number(found["number"]) * smaller_s
         said, one_s = said[found.end() :], smaller_s
-    return more_s
+    return more_s, one_s
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 1
+def _number(text: str) -> float:
+    return float(text.replace(",", ".")) if text[0].isdecimal() else 1.0

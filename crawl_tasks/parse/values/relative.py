@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.parse.values.clock_words import HALF_BEFORE, HALF_BEHIND, half_between, hour_of_day, zone_behind
-from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, seconds_ago, seconds_before
+from crawl_tasks.parse.values.dates_by_language import AGO, DAY, DAYS, NUMBER, seconds_ago, seconds_before
 from crawl_tasks.parse.values.weekdays import weekday_alone
 
 UNIT_S = {
@@ -24,11 +24,11 @@ _FIGURES = {figure: float(number) for number, figure in enumerate("一二三四�
 _DAY_S, _NIGHT = 86_400, 24
 _NOW = re.compile(r"刚刚|刚才|剛剛|剛才|方才|just now|moments? ago|たった今")
 _CHINESE_AGO = re.compile(
-    r"(?P<number>\d{1,5}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
+    rf"(?P<number>{NUMBER}|[半一二两兩三四五六七八九十几幾])\s*(?:个|個|多|[かカヵヶケ箇])?(?P<half>半)?\s*"
     r"(?P<unit>秒|分|小时|小時|时|時|钟头|鐘頭|天|日|周|週|星期|礼拜|月|年)(?:钟|鐘|間)?(?P<halved>半)?\s*(?:之|以)?前"
 )
 _ENGLISH_AGO = re.compile(
-    r"\b(?P<number>\d{1,5}|half an?|an?|one)\s*"
+    rf"\b(?P<number>{NUMBER}|half an?|an?|one)\s*"
     r"(?P<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|year|yr|[smhdwy])s?\.?\s+ago\b"
 )
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
@@ -64,16 +64,16 @@ def read_relative(plain: str, shown: str, now: datetime) -> datetime | None:
         return now
     found = _CHINESE_AGO.search(plain) or _ENGLISH_AGO.search(plain)
     if found:
-        number = _FIGURES[found["number"]] if found["number"] in _FIGURES else float(found["number"])
+        number = _FIGURES[found["number"]] if found["number"] in _FIGURES else float(found["number"].replace(",", "."))
         if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
             number += 0.5
         one_s = UNIT_S[found["unit"]]
         past_s = number * one_s + seconds_before(plain[: found.start()], one_s, _unit_s)
         return _ago(now, past_s, found, shown, is_whole=one_s >= _DAY_S)
     found = AGO.search(plain)
-    ago_s = seconds_ago(found) if found else None
-    if found and ago_s is not None:
-        return _ago(now, ago_s, found, shown, is_whole=ago_s >= _DAY_S)
+    ago = seconds_ago(found) if found else None
+    if found and ago is not None:
+        return _ago(now, ago[0], found, shown, is_whole=ago[1] >= _DAY_S)
     found = DAY.search(plain)
     if found:
         return _clock_of(now - timedelta(days=DAYS[found[0]]), around(found), shown)
@@ -153,7 +153,7 @@ def _ago(
 ) -> datetime | None:  # fmt: skip
     """Return `now` less some seconds of real time. Wall-clock time would jump in spring and autumn.
 
-    With `is_whole` the unit is a day or more: `2 Days Ago, 08:15 AM` names the hour of that day.
+    With `is_whole` the smallest unit is a day or more: `2 Days Ago, 08:15 AM` names the hour of that day.
     """
     try:
         moment = datetime.fromtimestamp(now.timestamp() - seconds, now.tzinfo)
