@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import find_all
 from crawl_tasks.parse.values.clock_words import with_clock
-from crawl_tasks.parse.values.dates import clean, read_date
+from crawl_tasks.parse.values.dates import clean, of_epoch, read_date
 from crawl_tasks.parse.values.dates_by_language import DAY
 from crawl_tasks.parse.values.numeric_dates import figures_in, likely_orders, month_before_day, sure_orders
 from crawl_tasks.parse.values.relative import is_relative
@@ -31,7 +31,6 @@ _UTC = ZoneInfo("UTC")
 # Attributes of other values.
 _NO_STAMPS = frozenset(("id", "class", "href", "src", "name", "for", "style", "datetime", "content", "title", "width"))
 _SAME_DAY_S, _PART_OF_AGE = 1.6 * 86_400, 0.6
-_EPOCHS = (10, 13, 16, 19)
 _FIRST_POST_S, _DAY_S = 946_684_800, 86_400
 """Ids that look like earlier moments are more than those."""
 
@@ -84,9 +83,8 @@ def names_moment(plain: str) -> bool:
 
 def is_epoch(text: str) -> bool:
     """Return whether a text may be an epoch of a forum's post, by its value alone: in seconds or a part of them."""
-    if not text.isascii() or not text.isdecimal() or len(text) not in _EPOCHS:
-        return False
-    return _FIRST_POST_S < int(text[:10]) < time.time() + _DAY_S
+    at = of_epoch(text) if text.isascii() and text.isdecimal() else None
+    return at is not None and _FIRST_POST_S < at < time.time() + _DAY_S
 
 
 def stamps_of(nodes: Sequence[LexborNode]) -> list[str]:
@@ -96,11 +94,11 @@ def stamps_of(nodes: Sequence[LexborNode]) -> list[str]:
 
 
 def _is_stamp(node: LexborNode, value: str) -> bool:
-    if not is_epoch(value):
+    stamp = of_epoch(value)
+    if stamp is None or not is_epoch(value):
         return False
     text = " ".join(node.text().split())
     shown = moment_of(text, DateOrder.DMY) if len(text) <= _LONGEST else None
-    stamp = int(value[:10])
     return shown is None or abs(stamp - shown) <= max(_SAME_DAY_S, _PART_OF_AGE * (time.time() - stamp))
 
 

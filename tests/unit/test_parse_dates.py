@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawl_tasks.discovery.timestamps import is_epoch
 from crawl_tasks.parse.values.calendars import solar_hijri
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
 from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, read_date
@@ -350,6 +351,11 @@ def test_the_hour_beside_an_age_in_days_is_that_days(text: str, moment: str) -> 
 )  # fmt: skip
 def test_an_epoch_is_read_in_every_unit(text: str) -> None:
     assert local_in(text, "Asia/Tokyo") == "2024-05-12 14:05:33"
+
+
+@pytest.mark.parametrize("text", ["950000000", "1715522733", "1715522733000", "123456789", "17155227", "171552273312"])
+def test_discovery_takes_for_epochs_what_the_reader_does(text: str) -> None:
+    assert is_epoch(text) is (local_in(text, "UTC") is not None)
 
 
 @pytest.mark.parametrize("text", ["17155227", "171552273312", "123456789", "9999999999", "1715522733.x"])

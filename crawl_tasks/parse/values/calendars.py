@@ -6,6 +6,9 @@ import re
 from datetime import date, timedelta
 from typing import Final
 
+from crawl_tasks.parse.values.dates_by_language import MONTHS
+from crawl_tasks.parse.values.weekdays import WEEKDAYS
+
 # Those of forums. Later ones are of the lunar calendar, whose months no rule gives to the day.
 _FIRST_SOLAR, _LAST_SOLAR = 1360, 1410
 # From this year to 1634, eight of 33 years are leap years (Borkowski, The Persian calendar for 3000 years, 1996). So
@@ -29,12 +32,9 @@ _BUDDHIST: Final = re.compile(r"(?<!\d)(2[45]\d\d)(?!\d)")
 _BUDDHIST_S: Final = 543
 _THAI: Final = re.compile("[\u0e01-\u0e4e]")
 _MARKED: Final = re.compile("[\u0900-\u097f\u0e01-\u0e4e]")
-_MONTH_NAMES: Final = "january february march april may june july august september october november december"
-_DAY_NAMES: Final = "monday tuesday wednesday thursday friday saturday sunday"
-_MONTHS: Final = _MONTH_NAMES.split()
 _WORDS: Final = (
     {
-        name: _MONTHS[month]
+        name: MONTHS[month]
         for names in (
             "มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม",
             "ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.",
@@ -49,7 +49,7 @@ _WORDS: Final = (
             "วันจันทร์ วันอังคาร วันพุธ วันพฤหัสบดี วันศุกร์ วันเสาร์ วันอาทิตย์",
             "सोमवार मंगलवार बुधवार गुरुवार शुक्रवार शनिवार रविवार",
         )
-        for day, name in zip(days.split(), _DAY_NAMES.split(), strict=True)
+        for day, name in zip(days.split(), WEEKDAYS, strict=True)
     }
     | {
         "วันนี้": "today", "เมื่อวานนี้": "yesterday", "เมื่อวาน": "yesterday", "आज": "today", "कल": "yesterday",
@@ -73,11 +73,11 @@ def in_usual_words(plain: str) -> str:
             plain = _ANY_WORD.sub(lambda found: _WORDS[found[0]], plain)
         if _EASTERN_DAY.search(plain) is None:
             # `6月 17th, 2026`: the names of months in the formats of another language.
-            plain = _EASTERN.sub(lambda found: f"{_MONTHS[int(found[1]) - 1]}", plain)
+            plain = _EASTERN.sub(lambda found: f"{MONTHS[int(found[1]) - 1]}", plain)
         plain = _ERA.sub(lambda found: f"{_ERAS[found[1]] + int(found[2].replace('元', '1'))}年", plain)
         plain = _SOLAR_WORDS.sub(lambda found: _solar(found[3], _SOLAR_MONTHS[found[2]], found[1], found[0]), plain)
     if "th" in plain:
-        plain = _VIETNAMESE.sub(lambda found: f" {_MONTHS[int(found[1]) - 1]}", plain)
+        plain = _VIETNAMESE.sub(lambda found: f" {MONTHS[int(found[1]) - 1]}", plain)
     plain = _SOLAR_FIGURES.sub(lambda found: _solar(found[1], found[2], found[3], found[0]), plain)
     plain = _SOLAR_LAST.sub(lambda found: _solar(found[3], found[2], found[1], found[0]), plain)
     return _BUDDHIST.sub(lambda found: f"{int(found[1]) - _BUDDHIST_S}", plain)

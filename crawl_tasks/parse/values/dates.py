@@ -38,7 +38,7 @@ _OTHER_DIGITS = re.compile(r"[^\D0-9]")
 _EPOCH = re.compile(r"(\d{9,19})(?:\.\d+)?|/[Dd][Aa][Tt][Ee]\((\d{9,14})(?:[+-]\d{4})?\)/").fullmatch
 _EPOCH_OF_1990 = 631_152_000
 _BUDDHIST_YEAR = 2400
-# NumericDate of a date that is left open are no part of a day by its weekday, and nothing that `dateparser` may read.
+# Figures of a date that is left open are no part of a day by its weekday, and nothing that `dateparser` may read.
 _FIGURES_ALONE = re.compile(r"\d[^\w:]{1,3}\d{1,2}[^\w:]{1,3}\d|(?<!\d)\d{1,2}[-/]\d{1,2}(?!\d)")
 _USUAL_LENGTH = 32
 _USUAL_DAY = re.compile(r"(\d{4})[-/年](\d{1,2})[-/月](\d{1,2})日?").fullmatch
@@ -169,7 +169,7 @@ def _machine(text: str, zone: ZoneInfo) -> int | None:
     if text[:1].isdigit() or text[:1] == "/":
         found = _EPOCH(text)
         if found:
-            return _of_epoch(found[1] or found[2])
+            return of_epoch(found[1] or found[2])
     # Python 3.14 reads 24:00, those before do not.
     if len(text) < 16 or text[4] != "-" or text[13] == "." or text[11:13] == "24":
         return None
@@ -180,12 +180,14 @@ def _machine(text: str, zone: ZoneInfo) -> int | None:
     return _epoch(moment, zone) if moment.year < _BUDDHIST_YEAR else None
 
 
-def _of_epoch(figures: str) -> int | None:
-    """Return the seconds of an epoch, None for a number of another length: the length tells the unit."""
+def of_epoch(figures: str) -> int | None:
+    """Return the seconds of an epoch, None for a number of another length: the length tells the unit.
+
+    With one figure less it is of the years from 1990 to 2001.
+    """
     places = len(figures) - 10
     if places in (0, 3, 6, 9):
         return int(figures[:10])
-    # The years from 1990 to 2001.
     return int(figures) if places == -1 and int(figures) >= _EPOCH_OF_1990 else None
 
 

@@ -18,6 +18,8 @@ stycznia lutego marca kwietnia maja czerwca lipca sierpnia września październi
 января февраля марта апреля мая июня июля августа сентября октября ноября декабря
 январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь
 """
+MONTHS: Final = _NAMES.split()[:12]
+"""The months in English."""
 # Those above come first: `mar` begins two Finnish months.
 _FURTHER_NAMES: Final = """
 styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień

@@ -7,16 +7,15 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from crawl_tasks.parse.values.dates_by_language import month_of
-from crawl_tasks.parse.values.numeric_dates import day_of, figures_in
+from crawl_tasks.parse.values.numeric_dates import YEAR_FIRST, day_of, figures_in, of_century
 from crawl_tasks.parse.values.relative import around
 from crawl_tasks.parse.values.weekdays import weekdays_beside
 from crawl_tasks.sites.site_terms import DateOrder
 
 _OLDEST_YEARS = 12  # a weekday on a day of the year comes back within 11 years
-_YMD = re.compile(r"(?<!\d)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})(?!\d)\s*[日号號일]?")
 # A year of two figures or of an emperor's reign stands before 年, and is none that could be left out.
 _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
-# NumericDate behind a month are its year, unless they begin a time of day.
+# Figures behind a month are its year, unless they begin a time of day.
 _SHORT_YEAR = r"'?\d{2}(?!\d|[:h時时点點시]|\.\d|\s?[ap]\.?\s?m\b|\s?h\s?\d)"
 _DMY_WORDS = re.compile(
     r"(?<![a-z\d])(\d{1,2})(?:st|nd|rd|th|er|\.|º|ª|-ші)?[\s/-]+(?:de |d['’]|ב)?([^\W\d_]{2,12})[.׳]?,?[\s/-]+"
@@ -49,14 +48,16 @@ def day_in(
     Raises:
         ValueError: a day without a year is of the weekday beside in none of the last years.
     """
-    found = _YMD.search(plain)
+    found = YEAR_FIRST.search(plain)
     if found:
         return (int(found[1]), int(found[2]), int(found[3])), around(found)
     for pattern, year, word, date in _IN_WORDS:
         found = pattern.search(plain)
         month = month_of(found[word], languages) if found else None
         if found and month is not None:
-            return (_whole_year(found[year], now), month, int(found[date])), around(found)
+            written = found[year].lstrip("'")
+            whole = int(written) if len(written) > 2 else of_century(int(written), now.year)
+            return (whole, month, int(found[date])), around(found)
     figures = figures_in(plain)
     if figures is not None:
         day = day_of(figures, now.timestamp(), order)
@@ -98,10 +99,3 @@ def _latest_year(month: int, date: int, now: datetime, weekdays: frozenset[int])
             if datetime(year, month, date).weekday() in weekdays:
                 return year
     raise ValueError("the weekday is that of another day")
-
-
-def _whole_year(figures: str, now: datetime) -> int:
-    year = int(figures.lstrip("'"))
-    if len(figures) > 3:
-        return year
-    return year + 2000 if year + 2000 <= now.year + 1 else year + 1900

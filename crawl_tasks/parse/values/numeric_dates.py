@@ -23,7 +23,7 @@ FIGURES: Final = re.compile(
     r"(?<![\d.,:/-])(\d{1,2})(\s?[-/.]\s?)(\d{1,2})\2(\d{4}|\d{2})(?!\d|[-/:]\d|\.\d{1,3}\b(?!\.|:))"
 )
 _YEAR_FIRST_DATE: Final = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)").match
-_YEAR_FIRST: Final = re.compile(r"(?<!\d)\d{4}\s*[-/.年년]\s*\d{1,2}\s*[-/.月월]\s*\d")
+YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})(?!\d)\s*[日号號일]?")
 _CENTURY, _FIRST_YEAR, _TWO_FIGURES = 2000, 1990, 99
 _AHEAD_DAYS = 2
 _FEW: Final = 3
@@ -65,7 +65,7 @@ class NumericDate(NamedTuple):
             orders[DateOrder.YMD] = (first, second, third)
         found = {}
         for order, (year, month, day) in orders.items():
-            whole = year if year > _TWO_FIGURES else _of_century(year, today.year)
+            whole = of_century(year, today.year)
             if whole >= _FIRST_YEAR or not self.is_short:
                 try:
                     weekday = date(whole, month, day).weekday()
@@ -76,7 +76,10 @@ class NumericDate(NamedTuple):
         return found
 
 
-def _of_century(year: int, now: int) -> int:
+def of_century(year: int, now: int) -> int:
+    """Return the whole year of one of two figures: the latest that has begun, or begins soon."""
+    if year > _TWO_FIGURES:
+        return year
     return year + _CENTURY if year + _CENTURY <= now + 1 else year + _CENTURY - 100
 
 
@@ -85,7 +88,7 @@ def figures_in(text: str) -> NumericDate | None:
     """Return the date in figures of a text, None where a year of four figures begins a date or none is there."""
     plain = unicodedata.normalize("NFKC", text).lower() if not text.isascii() else text.lower()
     found = FIGURES.search(plain)
-    if found is None or _YEAR_FIRST.search(plain):
+    if found is None or YEAR_FIRST.search(plain):
         return None
     numbers = int(found[1]), int(found[3]), int(found[4])
     weekdays = weekdays_beside(plain[: found.start()], plain[found.end() :])

@@ -47,6 +47,8 @@ isnin selasa rabu khamis jumaat sabtu ahad
 月曜日 火曜日 水曜日 木曜日 金曜日 土曜日 日曜日
 星期一 星期二 星期三 星期四 星期五 星期六 星期日
 """
+WEEKDAYS: Final = _FULL.split()[:7]
+"""The weekdays in English."""
 # Of two or three letters, and other short forms that begin no name above, or that begin two.
 _SHORT: Final = """
 mo tu we th fr sa su
