@@ -9,7 +9,11 @@
 -- ARGV 3: kombu's separator between queue and priority step
 -- ARGV 4: mark of a hint in the raw text
 -- ARGV 5: number of queues
+-- ARGV 6: seconds more until messages of other queues than those of ARGV 7 ff. count as lost
 -- RETURNS 0: {0, {queue, {messages}, ...}}
+
+local is_ours = {}
+for i = 7, #ARGV do is_ours[ARGV[i]] = true end
 
 local left, queues, taken = tonumber(ARGV[2]), tonumber(ARGV[5]), {}
 local lists = #KEYS - 2 - queues
@@ -27,7 +31,7 @@ while left > 0 do
       local tag = string.match(message, '"delivery_tag": ?"([^"]+)"')
       if tag then
         redis.call('HSET', KEYS[1], tag, '[' .. message .. ',"","' .. queue .. '"]')
-        redis.call('ZADD', KEYS[2], ARGV[1], tag)
+        redis.call('ZADD', KEYS[2], is_ours[queue] and ARGV[1] or ARGV[1] + ARGV[6], tag)
       end
     end
   end

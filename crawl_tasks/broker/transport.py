@@ -45,6 +45,10 @@ not run out of work: two such pauses pass before the next messages are there, as
 
 GATHER_MOST_S = 0.015
 
+OTHERS_WORK_S = 3540
+"""Seconds more for which a task of a queue of somebody's own may run, or wait, until its worker counts as dead: an hour
+with the `visibility_timeout` of our queues, as Celery's own."""
+
 REFUSED_WAIT_S = 1.0
 
 ADOPT_EVERY_S = 60.0
@@ -170,7 +174,7 @@ class Channel(stock.Channel):
             count = MAX_TAKEN if free is None else max(1, min(free, MAX_TAKEN))
             keys = [self.unacked_key, self.unacked_index_key, *wake_ups, *lists]
             command = ["EVALSHA", self._receive_sha(), len(keys), *keys]
-            command += [repr(time()), count, self.sep, HINT_MARK, len(queues)]
+            command += [repr(time()), count, self.sep, HINT_MARK, len(queues), OTHERS_WORK_S, *QUEUES]
         self._is_waiting, self._is_idle = self._is_idle, False
         self._in_poll = connection
         self._brpop_sent_at = monotonic()

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import click
-from celery import signals
+from celery import Celery, signals
 from celery.concurrency import get_implementation
 from celery.worker import WorkController
 from click.core import ParameterSource
@@ -96,9 +96,12 @@ def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkContro
             refuse(f"{option.partition('=')[0]} needs processes; leave it out, or write -P {PROCESSES} {option}")
 
 
-def unknown_queue(name: str) -> str:
-    """Return the reason why no worker can serve a queue, or nothing if there is such a queue."""
-    known = (DETAIL, *QUEUES)
+def unknown_queue(app: Celery, name: str) -> str:
+    """Return the reason why no worker can serve a queue, or nothing if there is such a queue.
+
+    An application that is made of ours may have queues of its own in `task_queues`.
+    """
+    known = (DETAIL, *(queue.name for queue in app.conf.task_queues))
     if name in known:
         return ""
     near = get_close_matches(name, known, n=1)
@@ -119,7 +122,7 @@ def name_queues(instance: WorkController, **_: object) -> None:
     queues = instance.app.amqp.queues
     consumed = set(queues.consume_from)
     for name in sorted(consumed):
-        if reason := unknown_queue(name):
+        if reason := unknown_queue(instance.app, name):
             refuse(f"-Q {name}: {reason}")
     if RENDER_QUEUE in consumed and (lack := _lack_of_browser()):
         if consumed != set(QUEUES):

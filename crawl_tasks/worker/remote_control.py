@@ -37,7 +37,7 @@ def _answer(command: str, state: Any, *args: object, **kwargs: object) -> Reply:
 
 def _add_consumer(state: Any, queue: str, **kwargs: object) -> Reply:  # noqa: ANN401 (Celery's)
     """Serve one more queue of ours. Celery would wait at a queue that does not exist."""
-    if reason := unknown_queue(queue):
+    if reason := unknown_queue(state.app, queue):
         return {"error": reason}
     for name in DETAIL_QUEUES if queue == DETAIL else (queue,):
         _STOCK["add_consumer"](state, name, **kwargs)

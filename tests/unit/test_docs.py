@@ -78,7 +78,7 @@ def test_every_metric_and_queue_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text("utf-8")
 
     assert set(re.findall(r"`(crawl_[a-z_]+)`", text)) - METRICS - {NETWORK, "crawl_tasks"} == set()
-    assert set(re.findall(r"celery .*-Q (\w+)", text)) - {*QUEUES, DETAIL} == set()
+    assert set(re.findall(r"celery -A crawl_tasks .*-Q (\w+)", text)) - {*QUEUES, DETAIL} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
