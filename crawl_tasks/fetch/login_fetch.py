@@ -49,34 +49,47 @@ class LoginFetch:
                 if sign is Sign.NONE and (now := self._sessions.current(request.site, login, session)) is not session:
                     session = now
                     continue
-                due = None
-                if sign is Sign.NONE and answer[1] is None:
-                    due = self._sessions.store.note_pending(request, session.token)
-                if sign is Sign.GUEST or due is not None:
-                    if not self._sessions.is_member(login, send(session)):
-                        self._note_end(request.site, session.token)
-                        session = self._sessions.renew(request.site, login, session, send)
-                        continue
-                    if due is not None:
-                        self._sessions.store.note_check(request.site, session.token, due, is_member=True)
-                if sign is Sign.GUEST:
+                holds = self._holds(request, login, session, sign, answer, send)
+                if holds and sign is Sign.GUEST:
                     session = self._sessions.session(request.site, login, send)
-                    answer = self._looked_at_again(request, login, partial(visit, session), answer)
-                return _member_page(answer, session)
+                    answer, sign = self._looked_at_again(request, login, partial(visit, session), answer)
+                    holds = sign is not Sign.NONE or self._holds(request, login, session, sign, answer, send)
+                if holds:
+                    return _member_page(answer, session, sign)
+                session = self._sessions.renew(request.site, login, session, send)
             raise NoTurn(f"{MOST_SESSIONS} sessions ended within one attempt")
         except PageError as error:
             error.args = (session.hide(str(error)),)
             raise
 
-    def _note_end(self, site: str, session: str) -> None:
-        """Note that a session has ended, nobody knows when: the pages that no check proved are read again."""
-        if again := self._sessions.store.note_check(site, session, None, is_member=False):
+    def _holds(
+        self,
+        request: Request,
+        login: LoginPolicy,
+        session: Session,
+        sign: Sign,
+        answer: Answer,
+        send: Callable[[Session], Send],
+    ) -> bool:
+        """Return whether the check page shows a member, true where it is not to be asked for."""
+        store, due = self._sessions.store, None
+        if sign is Sign.NONE and answer[1] is None:
+            due = store.note_pending(request, session.token)
+        if sign is not Sign.GUEST and due is None:
+            return True
+        if self._sessions.is_member(login, send(session)):
+            if due is not None:
+                store.note_check(request.site, session.token, due, is_member=True)
+            return True
+        # Nobody knows when it ended: the pages that no check proved are read again.
+        if again := store.note_check(request.site, session.token, None, is_member=False):
             log.warning("a session ended unseen, its last pages are read again", extra={"pages": again})
+        return False
 
     def _looked_at_again(
         self, request: Request, login: LoginPolicy, visit: Callable[[], Answer], answer: Answer
-    ) -> Answer:
-        """Return a page that may be a guest's as it comes now, and as it came if it stays so.
+    ) -> tuple[Answer, Sign]:
+        """Return a page that may be a guest's as it comes now, and as it came if it stays so, with what it says.
 
         Between the page and the check page another thread may have got a new cookie, or another server of the forum may
         have answered.
@@ -85,23 +98,23 @@ class LoginFetch:
         has_looked = is_gone and self._checks.take_looks(request)
         for _ in range(0 if has_looked else LOOKS_AGAIN):
             again = visit()
-            if login.signs(again[0], request.stage) is not Sign.GUEST:
+            if (sign := login.signs(again[0], request.stage)) is not Sign.GUEST:
                 # A server that fails in between shows neither.
                 if again[1] is None:
                     self._checks.note_flap(request.site)
-                return again
+                return again, sign
         if self._checks.is_flapping(request.site):
             shown = str(answer[1] or f"{answer[0].url} may be a guest's page")
             raise GuestPage(f"{shown}; this session shows members' and guests' pages in turn")
         if is_gone and not has_looked:
             # It comes once more before it is believed.
             self._checks.note_looks(request)
-        return answer
+        return answer, Sign.GUEST
 
 
-def _member_page(answer: Answer, session: Session) -> Fetched:
+def _member_page(answer: Answer, session: Session, sign: Sign) -> Fetched:
     page, error = answer
     if error is not None:
         error.is_behind_login = True
         raise error
-    return page._replace(is_behind_login=True, secrets=session.hidden())
+    return page._replace(is_behind_login=True, secrets=session.hidden(), is_unsigned=sign is Sign.NONE)

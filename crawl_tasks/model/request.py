@@ -182,6 +182,7 @@ class Fetched(NamedTuple):
     `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run. `gaps` are
     the requests of a drawn page that brought nothing, each with its reason: the page may be a part. `was_denied` tells
     that such a request to the site itself was answered as a guest's. `secrets` are texts that nobody may keep or show.
+    With `is_unsigned` a page behind a login does not say whether a member asked for it.
     """
 
     url: str
@@ -199,6 +200,7 @@ class Fetched(NamedTuple):
     gaps: tuple[str, ...] = ()
     was_denied: bool = False
     secrets: tuple[str, ...] = ()
+    is_unsigned: bool = False
 
 
 class Effort(NamedTuple):

@@ -15,6 +15,7 @@ from crawl_tasks.errors import (
     BackendError,
     ConfigError,
     Crashed,
+    GuestPage,
     NoTurn,
     PageError,
     ParseError,
@@ -29,12 +30,13 @@ from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
 from crawl_tasks.model import Comment, Fetched, Lease, Parsed, Post, Stage
+from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.page_commit import Chain, PageCommit
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch
 from crawl_tasks.worker.page_reading import read_page
-from crawl_tasks.worker.page_validation import PageValidation
+from crawl_tasks.worker.page_validation import PageValidation, lost_replies
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 
@@ -42,6 +44,10 @@ log = logging.getLogger(__name__)
 
 MOST_CRAWL_DELAY_S = 3600.0
 """The longest delay of a site file, in seconds. A longer Crawl-delay of a robots.txt is cut to this."""
+
+
+LOOKS = 3
+"""Attempts to read a thread that lacks replies, where its page may be a guest's. Then it is stored as a part."""
 
 
 class PageTask:
@@ -154,6 +160,8 @@ class PageTask:
             raise
         if parsed.broke_off and lease.attempt < site.retry.max_attempts:
             raise Truncated(f"{page.url}: {parsed.broke_off}")
+        if page.is_unsigned and lease.request.stage is Stage.POST:
+            parsed = _without_proof(parsed, site, lease)
         if stages := site.stages_by_database:
             parsed = self._mark_stored(parsed, stages)
         return self.commits.commit(lease, site, timer, page, parsed, self.chain)
@@ -187,3 +195,20 @@ class PageTask:
         site = self._sites.latest(message.site)
         admission = self._frontier.admit(message.site, [request_of(message, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
+
+
+def _without_proof(parsed: Parsed, site: CompiledSite, lease: Lease) -> Parsed:
+    """Return a thread that may be as guests see it, as a part where it lacks replies that its list counts.
+
+    Raises:
+        GuestPage: it lacks replies, and is looked at again.
+    """
+    name = lease.request.site
+    for text in filter(None, (text for _, text in lost_replies(site, lease.request, parsed))):
+        doubt = f"{text}; the page does not say who asked for it"
+        if lease.attempt < min(LOOKS, site.retry.max_attempts):
+            raise GuestPage(doubt)
+        log.warning("a thread may be as guests see it", extra={"details": doubt})
+        count(name, "doubtful_threads")
+        return parsed._replace(items=parsed.items._replace(swept=()), broke_off=doubt)
+    return parsed

@@ -170,7 +170,7 @@ def _findings(
                 text = f"a post more than a year older than all its replies on {where}"
                 yield "first replies", text if wait_s > LATE_S else ""
     if request.stage is Stage.POST:
-        yield from _lost_replies(memory.site, request, parsed)
+        yield from lost_replies(memory.site, request, parsed)
     if has_links:
         yield from _unread_pages(memory.site.site, request, page, parsed)
 
@@ -202,7 +202,7 @@ def _thread_links(site: CompiledSite, page: Fetched) -> int:
     return len(found)
 
 
-def _lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+def lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
     """Yield whether a thread has the replies that its row counted, by a revision that begins with their number."""
     signs, spec = site.site.list.revision, site.site
     count = request.revision.partition("|")[0]
