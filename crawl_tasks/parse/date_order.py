@@ -56,6 +56,8 @@ class DateOrders:
 
     def settle(self, document: Document) -> tuple[bool, tuple[str, ...]]:
         """Decide on the order of a page that was read. Return whether it is to be read again, and notes."""
+        if not document.days and not document.years:
+            return False, ()
         with self._lock:
             return self._settled(document)
 
