@@ -87,6 +87,29 @@ def test_letters_in_rows_refute_the_charset_that_servers_name_for_all_pages(char
     assert texts_of(charset, read.text) == TEXTS[charset].split("|")
 
 
+def test_quotes_and_signs_do_not_refute_a_charset() -> None:
+    detector, named = CharsetDetector(), "text/html; charset=iso-8859-1"
+    texts = ["«a» »b« … – — ’ ‘ “ ” •|·|© ®", "1½ cups, ¾ tsp, ¼ l, 350° ± 5, 12 m², 3 m³|2 × 4, § 7, 5 µm"]
+    bodies = ["".join(f"<p>{line}</p>" for line in text.split("|")).encode("cp1252") for text in texts]
+    alone = [decoded(page(body, named)) for body in bodies]
+
+    for _ in range(3):
+        decoded(page(forum_page("iso-8859-1"), named), detector=detector)
+
+    behind = [decoded(page(body, named), detector=detector) for body in bodies]
+    assert [(read.charset, read.note) for read in alone + behind] == [("cp1252", "")] * 4
+
+
+def test_a_page_of_few_letters_follows_the_pages_before_it() -> None:
+    detector, named = CharsetDetector(), "text/html; charset=iso-8859-1"
+    short = "<p>Kde je kabel, prosím? Už vím</p>".encode("cp1250")
+    alone = decoded(page(short, named)).charset
+    for _ in range(3):
+        decoded(page(forum_page("cp1250"), named), detector=detector)
+
+    assert (alone, decoded(page(short, named), detector=detector).charset) == ("cp1252", "cp1250")
+
+
 @pytest.mark.parametrize(
     "text", [*TEXTS["iso-8859-1"].split("|"), *TEXTS["cp1252"].split("|"), "Déjà vérifié", "Já não há pão"]
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from crawl_tasks.parse.values.page_language import stated_language
@@ -55,6 +55,7 @@ _CLOSE = 0.5
 """Share of the best confidence below which a charset is out of the question."""
 _ELSEWHERE = "[\u0370-\u03ff\u0400-\u052f\u0590-\u06ff]"
 _MIXED = re.compile(f"[A-Za-z]{_ELSEWHERE}|{_ELSEWHERE}[A-Za-z]")
+_LETTER = re.compile(r"(?<=[^\W\d_])[^\x00-\x7f](?=[^\W\d_])|(?![\u00b2\u00b3\u00b9\u00bc-\u00be])[^\W\d_\x00-\x7f]")
 _SYMBOLS = frozenset(("So", "Sk", "Sm", "Sc", "No"))
 _IN_WORDS = "’‘´·‑"
 
@@ -67,8 +68,7 @@ class CharsetDetector:
         self._votes: defaultdict[str, float] = defaultdict(float)
         self._seen = 0
         self._last = ""
-        self._count = 0
-        self._letters: frozenset[int] = frozenset()
+        self._evidence: Counter[str] = Counter()
         self._trusted: dict[str, frozenset[int]] = {}
         self.has_utf8 = False
         """Whether a page of the site is in UTF-8, as it says."""
@@ -100,14 +100,22 @@ class CharsetDetector:
         letters = frozenset(wide)
         if self._seen >= _ENOUGH and letters <= self._trusted.get(claim, frozenset()):
             return None
-        scores = self._scores(body, _lines(body))
+        lines = _lines(body)
+        scores = self._scores(body, lines)
+        evidence = _letters_in(lines, claim)
+        if evidence.total() < _FEW_LETTERS:
+            # A page of a few letters, or of quotes alone, is in the charset of the pages before.
+            with self._lock:
+                scores = dict(self._votes)
         weight = max(scores.get(name, 0) for name in (WESTERN if own in WESTERN else (own,)))
         rivals = {name: score for name, score in scores.items() if name in _OF_ONE_BYTE - {own}}
         named = next((name for name in others if rivals.get(_KIND.get(name, name), 0) > _BESIDE * weight), None)
         best = max(rivals, key=rivals.__getitem__, default=own)
         fewest, margin = (_FEW_LETTERS, _PLAIN) if own in WESTERN else (_MANY_LETTERS, _PLAINER)
         with self._lock:
-            is_enough = len(self._letters) >= _FEW_KINDS and self._count >= (_FEW_LETTERS if named else fewest)
+            self._evidence += evidence
+            count, kinds = self._evidence.total(), len(self._evidence)
+            is_enough = kinds >= _FEW_KINDS and count >= (_FEW_LETTERS if named else fewest)
             if named is not None and is_enough:
                 return named, f"reads better as {named} of its meta element than as {claim} of its header"
             if best not in WESTERN and is_enough and rivals.get(best, 0) >= margin * weight:
@@ -120,15 +128,12 @@ class CharsetDetector:
         size = sum(map(len, lines))
         language = stated_language(body[:_HEAD].decode("latin-1"))[:2].lower() if lines else ""
         found = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
-        letters = b"".join(lines).translate(None, ASCII)
         with self._lock:
             past, own = _PAST / max(self._votes.values(), default=1), size / max(found.values(), default=1)
             scores = {name: found.get(name, 0) * own + self._votes[name] * past for name in {**self._votes, **found}}
             for charset, weight in found.items():
                 self._votes[charset] += weight * size
             self._seen += size
-            self._count += len(letters)
-            self._letters |= frozenset(letters)
             self._last = max(self._votes, key=self._votes.__getitem__, default=_USUAL)
         return scores
 
@@ -148,6 +153,14 @@ def _lines(body: bytes) -> list[bytes]:
             lines[text] = None
             size += len(text)
     return list(lines)
+
+
+def _letters_in(lines: Sequence[bytes], charset: str) -> Counter[str]:
+    """Return the letters beyond ASCII, and the other characters inside of words, by which a charset may be refuted.
+
+    Quotes, dashes and fractions tell nothing.
+    """
+    return Counter(_LETTER.findall(b"\n".join(lines).decode(charset, "replace")))
 
 
 def _fits(lines: Sequence[bytes], charset: str) -> bool:
