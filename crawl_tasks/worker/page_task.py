@@ -47,7 +47,7 @@ MOST_CRAWL_DELAY_S = 3600.0
 
 
 LOOKS = 3
-"""Attempts to read a thread that lacks replies, where its page may be a guest's. Then it is stored as a part."""
+"""Attempts to read a page that may be a guest's, where it cannot be read, or a thread lacks replies."""
 
 
 class PageTask:
@@ -157,6 +157,8 @@ class PageTask:
             # The rules are not to blame for a page of which a part did not come.
             if page.gaps and lease.attempt < site.retry.max_attempts:
                 raise Truncated(f"{error}; {'; '.join(page.gaps)}") from None
+            if page.is_unsigned and lease.attempt < min(LOOKS, site.retry.max_attempts):
+                raise GuestPage(f"{error}; the page does not say who asked for it") from None
             raise
         if parsed.broke_off and lease.attempt < site.retry.max_attempts:
             raise Truncated(f"{page.url}: {parsed.broke_off}")
