@@ -31,7 +31,7 @@ def command(to: str | None) -> None:
     settings = load_settings()
     configure_logs(settings.log_format)
     use_language(settings.language)
-    cells = open_cells(settings)
+    cells = open_cells(settings, stays=True)
     receivers = read_receivers(
         settings.alert_to.get_secret_value() if to is None else to, settings.alert_dingtalk_secret.get_secret_value()
     )

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
+import click
 import redis
 
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, StoreError
@@ -13,12 +14,15 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import Options, open_client
+from crawl_tasks.local.embedded import EmbeddedRedis, is_at_rest
+from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.monitor.problems.installation_kinds import HALTED, NO_SITE
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.settings import Cell, Settings, load_settings
 
 CONNECT_TIMEOUT_S = 3.0
 REPLY_TIMEOUT_S = 10.0
+_OWN_REDIS = "crawl_tasks.own_redis"
 NAMED = 10
 """Sites that a message names at most. There may be a thousand."""
 
@@ -31,14 +35,38 @@ def _connect(settings: Settings, cell: Cell) -> Frontier:
     return Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max, cell.name)
 
 
-def open_cells(settings: Settings | None = None) -> Cells:
+def is_redis_configured(settings: Settings) -> bool:
+    """Return whether a Redis is configured."""
+    return "redis_url" in settings.model_fields_set
+
+
+def _own_redis(settings: Settings) -> str:
+    """Start the Redis of the state directory for this command, and return its address; nothing where it runs."""
+    context = click.get_current_context(silent=True)
+    if context is None or not is_at_rest(settings.state_dir):
+        return ""
+    if _OWN_REDIS not in context.meta:
+        root = context.find_root()
+        interrupts = root.with_resource(Interrupts())
+        context.meta[_OWN_REDIS] = root.with_resource(
+            EmbeddedRedis(settings.state_dir, interrupts, is_private=True)
+        ).url
+    return str(context.meta[_OWN_REDIS])
+
+
+def open_cells(settings: Settings | None = None, *, stays: bool = False) -> Cells:
     """Return the cells of the installation, with those that do not answer noted.
+
+    Where the Redis of the state directory does not run, the command has it for its own time, but for one that `stays`.
 
     Raises:
         SettingsError: a setting is wrong.
         RedisUnreachable: no Redis answers.
     """
     settings = settings or load_settings()
+    url = "" if stays or is_redis_configured(settings) else _own_redis(settings)
+    if url:
+        settings = settings.model_copy(update={"redis_url": url})
     urls = {cell.name: cell.url for cell in settings.cells}
     cells = Cells(_connect(settings, cell) for cell in settings.cells)
 
@@ -49,6 +77,7 @@ def open_cells(settings: Settings | None = None) -> Cells:
             raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {_reason_of(error)}") from error
 
     cells.ask_each(ping)
+    cells.is_at_rest = bool(url)
     return cells
 
 

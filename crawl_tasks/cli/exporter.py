@@ -79,7 +79,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     if files is not None:
         write_files(files)
         return
-    cells = open_cells(settings)
+    cells = open_cells(settings, stays=True)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
     snapshots = SnapshotCache(CellSnapshots(cells).look, charts=HistoryStore(*cells.by_name.values()))

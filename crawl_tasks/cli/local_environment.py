@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crawl_tasks.cli.backend import open_cells
+from crawl_tasks.cli.backend import is_redis_configured, open_cells
 from crawl_tasks.cli.installation import open_files
 from crawl_tasks.fetch.file_limit import raise_file_limit
 from crawl_tasks.frontier.cells import Cells
@@ -28,11 +28,6 @@ class LocalEnvironment:
     settings: Settings
     cells: Cells
     supervisor: Supervisor
-
-
-def is_redis_configured(settings: Settings) -> bool:
-    """Return whether a Redis is configured."""
-    return "redis_url" in settings.model_fields_set
 
 
 @contextmanager

@@ -14,7 +14,15 @@ from crawl_tasks.cli.local_environment import LocalEnvironment, local_environmen
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
 from crawl_tasks.cli.sites import checked_sites
-from crawl_tasks.cli.summary import crawl_stats, failures_of, is_clean, note_short_threads, report_of, stats_text
+from crawl_tasks.cli.summary import (
+    crawl_stats,
+    failed_pages,
+    failures_of,
+    is_clean,
+    note_short_threads,
+    report_of,
+    stats_text,
+)
 from crawl_tasks.cli.terminal import examples, printable
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.cells import Cells
@@ -177,4 +185,4 @@ def crawl(
         click.echo(gettext("report in {path}", path=report))
     failures = failures_of(start, end, short) if plan.until_idle else []
     code = code or (Exit.OK if is_clean(end) and not failures else Exit.FAILURES)
-    return code, [problem.advice() for problem in failures]
+    return code, [*(problem.advice() for problem in failures), *failed_pages(here.cells, end)]

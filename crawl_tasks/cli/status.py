@@ -51,7 +51,7 @@ def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int,
         raise click.UsageError("--sort is for people; sort --json with jq")
     settings = load_settings()
     use_language(settings.language)
-    cells = open_cells(settings)
+    cells = open_cells(settings, stays=watch)
     # Only for its error: a misspelt site ends the command with the names of the published ones.
     chosen_sites(cells, sites)
     snapshots = _snapshots(settings, cells, sites, every_s)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts
 from crawl_tasks.cli.local_environment import LocalEnvironment
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.page_logs import slowest_pages
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.history import History
@@ -20,6 +22,9 @@ from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.static_report import crawl_report
+
+MOST_NAMED: Final = 5
+"""Failed pages that the end of a run names at most."""
 
 Stats = Mapping[str, int | float | str]
 
@@ -133,6 +138,23 @@ def failures_of(start: Start, end: Snapshot, short: Collection[str]) -> list[Pro
             if one.severity is Severity.CRITICAL or (one.name == THREADS_SHORT.name and site.name in short)
         ]
     return found
+
+
+def failed_pages(cells: Cells, end: Snapshot) -> list[str]:
+    """Return a line for each of the newest failed pages, and one with the commands that show and retry them all."""
+    reads = Actions(cells)
+    failed = [page for site in end.sites for page in reads.failed_requests(site.name)] if end.given_up else []
+    if not failed:
+        return []
+    lines = [
+        f"{page.request.site}: {page.request.stage} {page.request.address}: {page.reason}: {page.details}"
+        for page in sorted(failed, key=lambda page: -page.at_ms)[:MOST_NAMED]
+    ]
+    command = gettext(
+        "{count} pages failed; crawl-tasks failed list, mend the cause, then crawl-tasks failed retry --kind page",
+        count=end.given_up,
+    )
+    return [*lines, command]
 
 
 def is_clean(end: Snapshot) -> bool:

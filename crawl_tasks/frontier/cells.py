@@ -28,6 +28,8 @@ class Cells:
     def __init__(self, frontiers: Iterable[Frontier]) -> None:
         self.by_name = {frontier.cell: frontier for frontier in frontiers}
         self.down: dict[str, RedisUnreachable] = {}
+        self.is_at_rest = False
+        """Whether Redis runs for a single command, beside no process of a crawl."""
 
     def __iter__(self) -> Iterator[Frontier]:
         """Return the frontiers of the cells that answer."""

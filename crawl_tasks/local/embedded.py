@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import Self
 
@@ -11,20 +12,29 @@ import redis
 
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.local.signals import Interrupts
-from crawl_tasks.local.state_lock import StateLock
+from crawl_tasks.local.state_lock import StateLock, is_held
 
 URL_FILE = "redis.url"
 """The same name as settings.STATE_REDIS_URL, by which the settings of every process find the server."""
 
 
-class EmbeddedRedis:
-    """A server for `state_dir` while entered. A server that a killed process left behind is ended first."""
+PATIENCE_S = 10.0
+"""Time in seconds for which a server waits for the end of a command that has one of its own."""
 
-    def __init__(self, state_dir: Path, interrupts: Interrupts, port: int = 0) -> None:
+
+class EmbeddedRedis:
+    """A server for `state_dir` while entered. A server that a killed process left behind is ended first.
+
+    One that is `private`, for a single command, has no address in `redis.url`: nobody else may count on it.
+    """
+
+    def __init__(self, state_dir: Path, interrupts: Interrupts, port: int = 0, *, is_private: bool = False) -> None:
         self._server = RedisServer(state_dir / "redis", port)
         self._interrupts = interrupts
         self._lock = StateLock(state_dir / "redis.lock", "its Redis runs")
+        self._held = state_dir / "redis.lock"
         self._file = state_dir / URL_FILE
+        self._is_private = is_private
         self.url = self._server.url
         self.directory = self._server.directory
 
@@ -35,6 +45,9 @@ class EmbeddedRedis:
             ConfigError: the directory has a server already, or cannot be written.
             RedisUnreachable: the server does not start.
         """
+        ends_at = time.monotonic() + PATIENCE_S
+        while is_held(self._held) and not self._file.exists() and time.monotonic() < ends_at:
+            self._interrupts.sleep(0.05)
         self._lock.__enter__()
         try:
             end_left_over(self._file)
@@ -42,7 +55,8 @@ class EmbeddedRedis:
                 self._server.launch()
             # Outside of the shield: loading a large file takes time, and Ctrl-C must be heard meanwhile.
             self._server.wait()
-            _write_whole(self._file, self.url + "\n")
+            if not self._is_private:
+                _write_whole(self._file, self.url + "\n")
         except BaseException:
             self.__exit__()
             raise
@@ -66,6 +80,11 @@ def answers(url: str) -> bool:
             return bool(client.ping())
         except redis.RedisError:
             return False
+
+
+def is_at_rest(state_dir: Path) -> bool:
+    """Return whether a directory has the data of a Redis that does not run."""
+    return (state_dir / "redis" / "appendonlydir").is_dir() and running_url(state_dir) is None
 
 
 def running_url(state_dir: Path) -> str | None:

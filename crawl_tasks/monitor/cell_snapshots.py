@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from crawl_tasks.frontier.cells import Cells
@@ -99,7 +99,8 @@ def snapshot_cells(cells: Cells, sites: Mapping[str, Frontier] | None = None) ->
         return taken if names else Snapshot((), taken.health, taken.cell)
 
     parts = cells.ask_each(take)
-    return join(list(parts.values()), [DownCell(name, str(error)) for name, error in cells.down.items()])
+    joined = join(list(parts.values()), [DownCell(name, str(error)) for name, error in cells.down.items()])
+    return replace(joined, is_at_rest=True) if cells.is_at_rest else joined
 
 
 class CellSnapshots:

@@ -34,6 +34,7 @@ class Snapshot:
     """All sites at about one moment. Each site alone is counted at exactly one moment.
 
     Where there are several cells, `parts` are the snapshots of those that answer, and each has the name of its `cell`.
+    An installation `is_at_rest` whose Redis runs for a single command.
     """
 
     sites: tuple[SiteSnapshot, ...]
@@ -41,6 +42,7 @@ class Snapshot:
     cell: str = ""
     parts: tuple[Snapshot, ...] = ()
     down: tuple[DownCell, ...] = ()
+    is_at_rest: bool = False
 
     @property
     def at_ms(self) -> int:

@@ -105,6 +105,11 @@ def _run_only(window: Window) -> Iterator[tuple[str, Fields]]:
         yield "", {"sites": ", ".join(waiting[:10])}
 
 
+def _at_rest(window: Window) -> Iterator[tuple[str, Fields]]:
+    if window.snapshot.is_at_rest:
+        yield "", {}
+
+
 def _cells_down(window: Window) -> Iterator[tuple[str, Fields]]:
     for cell in window.snapshot.down:
         named = ", ".join(cell.sites[:10]) + (", ..." if len(cell.sites) > 10 else "")
@@ -151,6 +156,7 @@ INSTALLATION_KINDS = (
          "bring its Redis back, and all goes on by itself; if it is lost: name an empty one in its place in"
          " CRAWL_REDIS_URL, then crawl-tasks recover", "cell", _cells_down, is_of_all_cells=True,
          rule=AlertRule("crawl_cell_up == 0", "1m", {"sites": "its sites", "reason": "crawl-tasks check says why"})),
+    Kind("CrawlAtRest", Severity.INFO, "no crawl is running", "nothing; crawl-tasks run goes on", condition=_at_rest),
     Kind("CrawlRunOnly", Severity.INFO, "a run of other sites serves this Redis: {sites} wait for its end",
          "nothing; workers of their own, or a run that names them, fetch them meanwhile", condition=_run_only),
     Kind("CrawlStartKeysDiffer", Severity.WARNING,

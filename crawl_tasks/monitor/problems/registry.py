@@ -23,6 +23,12 @@ ALERTS = tuple(kind for kind in KINDS.values() if kind.rule and kind.condition)
 """Kinds that are sent as alerts. Prometheus has a rule for each."""
 
 
+_OF_A_CRAWL = frozenset(
+    ("CrawlNoWorker", "CrawlBeatSilent", "CrawlNoProgress", "CrawlSiteLate", "CrawlOutboxGrows", "CrawlStoreFails")
+)
+"""Kinds that tell of processes that are missing or slow, while none is meant to run."""
+
+
 def find_problems(
     snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
 ) -> list[Problem]:
@@ -33,6 +39,7 @@ def find_problems(
             cell=window.snapshot.cell if snapshot.parts and kind.scope not in ("site", "cell") else ""
         )
         for kind in kinds
+        if not (snapshot.is_at_rest and kind.name in _OF_A_CRAWL)
         for window in _windows(kind, snapshot, before)
         if kind.condition and (window.before or not kind.takes_window)
         for subject, fields in kind.condition(window)
