@@ -75,7 +75,7 @@ def _spelled(word: str) -> str:
 
 _ANY: Final = "|".join(_spelled(word) for word in sorted(_PART_OF, key=len, reverse=True))
 # `10:05 de NAME` is none in Hungarian, nor `10:05 em LAMPS` in Swedish, nor `12:30 a NAME` in English.
-HALF_BEHIND: Final = rf"(?:{_ANY})(?!\w)(?!(?:(?<=\b(?:de|du|em))|(?<=\s[ap]))\s(?!av\b|by\b)\w)"
+HALF_BEHIND: Final = rf"(?:{_ANY})(?!\w)(?!(?:(?<=\b(?:de|du|em))|(?<=\sa))\s(?!av\b|by\b)\w)"
 HALF_BEFORE: Final = "|".join(
     rf"(?<!\w){_spelled(word)}" if word[0] < "ऀ" else re.escape(word)
     for word in sorted(_PART_OF, key=len, reverse=True)

@@ -201,7 +201,7 @@ def _any_of(words: dict[str, dict[str, int]]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-NUMBER: Final = r"(?<!\d[.,])(?<!\d)\d{1,5}(?:[.,]\d{1,2})?(?!\d)"
+NUMBER: Final = r"(?<!\d[.,⁄])(?<!\d)\d{1,5}(?:[.,]\d{1,2})?(?!\d)"
 """A number of units, perhaps with a fraction: `2.5 hours`."""
 AGO: Final = re.compile(
     rf"\b(?P<before>{_any_of(_BEFORE)})\s+(?P<number>{NUMBER}|{_ONE})\s*(?P<unit>{_UNIT})"
@@ -212,10 +212,14 @@ AGO: Final = re.compile(
 
 
 # Parts of an age stand side by side, each unit smaller: `2 Tagen und 3 Stunden`, `1 год 2 месяца`, `1年2个月`.
-_AND: Final = r"[\s,，、]*(?:(?:and|und|et|y|e|i|en|og|och|ja|ve|и|і|και)\s+)?"
+# A conjunction is no end of a word, as `y` is of `1 day`.
+_AND: Final = r"[\s,，、]*(?:(?<![^\W\d_])(?:and|und|et|y|e|i|en|og|och|ja|ve|и|і|και)\s+)?"
 _PART: Final = rf"(?P<number>{NUMBER}|an?|one|{_ONE})\s*(?:个|個)?(?P<unit>{_UNIT}?)(?:钟|鐘|間)?\.?"
 _PART_BEFORE: Final = re.compile(rf"(?<![A-Za-z\d.:]){_PART}{_AND}$")
 _PART_BEHIND: Final = re.compile(rf"{_AND}{_PART}(?!\w)")
+# `il y a 2 h 30`
+_MINUTES: Final = re.compile(r"\s?(\d\d)(?![\w:.])")
+_HOUR_S: Final = 3600
 _UnitSeconds = Callable[[str], int | None]
 
 
@@ -258,6 +262,8 @@ def _seconds_behind(said: str, one_s: int, unit_s: _UnitSeconds) -> tuple[float,
     while (found := _PART_BEHIND.match(said)) and 0 < (smaller_s := unit_s(found["unit"]) or 0) < one_s:
         more_s += _number(found["number"]) * smaller_s
         said, one_s = said[found.end() :], smaller_s
+    if one_s == _HOUR_S and (minutes := _MINUTES.match(said)):
+        return more_s + 60 * int(minutes[1]), 60
     return more_s, one_s
 
 

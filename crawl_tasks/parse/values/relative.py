@@ -37,7 +37,7 @@ _TIME = re.compile(
     rf"(?P<minute>\d{{2}}|\d(?=분|分))?(?:(?::|分|분)\s?(?P<second>\d{{2}}))?(?:秒|分|분|초|min\b)?(?:[.,]\d+)?"
     rf"(?:\s*(?P<behind>{HALF_BEHIND}))?"
 )
-_HALF_BEFORE = re.compile(rf"(?:{HALF_BEFORE})\s*$")
+_HALF_BEFORE = re.compile(rf"({HALF_BEFORE})の?\s*$")
 _LONGEST_HALF = 24
 _NOON = 12
 # Hours as English says them without minutes: `6 p.m.`, `noon`.
@@ -117,7 +117,7 @@ def _half_before(text: str, end: int) -> str | None:
     # Of nearly all times a blank or a mark stands before, and no word right before that.
     said = text[max(0, end - _LONGEST_HALF) : end].rstrip()
     found = _HALF_BEFORE.search(said) if said and not said[-1].isdigit() and said[-1] not in ",|-" else None
-    return found[0] if found else None
+    return found[1] if found else None
 
 
 def _whole_hour(text: str) -> int:
