@@ -12,12 +12,12 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import open_cells
+from crawl_tasks.cli.backend import is_redis_configured, open_cells
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.local_environment import LocalEnvironment, is_redis_configured, local_environment
+from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.cli.run import PROCESSES
 from crawl_tasks.cli.summary import crawl_stats, report_of
 from crawl_tasks.cli.terminal import examples
