@@ -84,7 +84,7 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
 def test_a_page_that_hangs_has_failed_once_in_events_and_in_the_ledger(
     world: World, options: tuple[str, ...], told: int, later: int
 ) -> None:
-    publish(world, "hangs", LEASE_MS)
+    publish(world, "hangs")
 
     with events_of(world.server.url) as events:
         world.worker("list", "list,store", "-E")
