@@ -29,6 +29,7 @@ GIVE_UP_S: Final = 5.0
 The page of a thread that is gone may look otherwise, and some pages are animated without end.
 """
 LOOK_EVERY_S: Final = 0.05
+HELD_LOOK_S: Final = 0.5
 BUSY_SHARE: Final = 0.5
 """The part of the time between two looks that a page works while its scripts are not done."""
 
@@ -63,6 +64,9 @@ class PageAnswer(NamedTuple):
     headers: Mapping[str, str]
     body: bytes
 
+
+HELD: Final = PageAnswer(0, {}, b"")
+"""The answer to long polling: none, until the page ends. A script that is refused would ask again at once."""
 
 Answer = Callable[[PageRequest], PageAnswer | None]
 """Answers a request of a page, None to refuse it. Runs in the page's thread."""
@@ -112,7 +116,9 @@ class BrowserPage:
                 await route.abort("blockedbyclient")
                 return
             answer = await self._answer(request)
-            if answer is None:
+            while answer is HELD and not self.is_over:
+                await asyncio.sleep(HELD_LOOK_S)
+            if answer is None or answer is HELD:
                 # "aborted" leaves the document in its place where the page was about to leave.
                 await route.abort("aborted")
             else:

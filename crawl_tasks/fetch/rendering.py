@@ -23,7 +23,7 @@ from crawl_tasks.errors import (
     TooLarge,
 )
 from crawl_tasks.fetch.browser import Browser
-from crawl_tasks.fetch.browser_page import MOST_REQUESTS, BrowserPage, PageAnswer, PageRequest
+from crawl_tasks.fetch.browser_page import HELD, MOST_REQUESTS, BrowserPage, PageAnswer, PageRequest
 from crawl_tasks.fetch.browser_requests import KeptScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
@@ -186,8 +186,9 @@ class _PageRequests:
         headers = {name: value for name, value in ask.headers.items() if _is_sent(name, own)} | own
         http = HttpRequest(url, headers, (ask.body or b"") if is_post else None)
         if self._slow.is_held(self._site, url):
-            if not is_long_poll(url):
-                self._note_gap(ask, "took too long on the pages before")
+            if is_long_poll(url):
+                return HELD
+            self._note_gap(ask, "took too long on the pages before")
             return None
         page, error = self._answered(http, origin)
         if isinstance(error, SlowDown):

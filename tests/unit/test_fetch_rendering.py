@@ -660,7 +660,19 @@ def test_long_polling_holds_one_page_and_leaves_no_gap(
     drawn = [draw(SLOW % "/poll?' + Math.random() + '") for _ in range(3)]
 
     over.set()
-    assert [(told(page), page.gaps) for page in drawn] == [(["none"], ())] * 3
+    assert [(told(page), page.gaps) for page in drawn] == [(["none"], ()), ([""], ()), ([""], ())]
+    assert asked_for(forum, "/poll") == 1
+
+
+def test_long_polling_that_asks_again_at_once_is_not_refused_again_and_again(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/poll", monkeypatch)
+
+    drawn = draw("const poll = () => fetch('/poll').finally(poll); poll(); fetch('/api').then(() => tell('came'))")
+
+    over.set()
+    assert (told(drawn), drawn.gaps) == (["came"], ())
     assert asked_for(forum, "/poll") == 1
 
 
