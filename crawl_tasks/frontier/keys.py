@@ -52,7 +52,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, old_rules: earlier  |
 |                      |        | versions with the same rules and with others, as JSON, failed_in_a_row:            |
 |                      |        | failures since a page, gone_boards: boards with gone_at, new_boards: news.lua,     |
-|                      |        | scan_gap: news.lua,                                                                |
+|                      |        | scan_gap: news.lua, since: the begin of its life in this cell, watched: in any,     |
 |                      |        | short: threads with few of their replies, as JSON: note_threads.lua,               |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |

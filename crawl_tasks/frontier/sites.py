@@ -186,8 +186,8 @@ class Sites:
     @explained("watched_since_ms")
     def watched_since_ms(self, site: str) -> int:
         """Return the time of a site's first publication in ms of Redis' clock, 0 without one."""
-        since = cast("bytes | None", self._client.hget(self._keys.site(site), "since"))
-        return int(since or 0)
+        moved, since = cast("list[bytes | None]", self._client.hmget(self._keys.site(site), "watched", "since"))
+        return int(moved or since or 0)
 
     @explained("publisher")
     def publisher(self, site: str) -> str:

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -253,10 +255,9 @@ def _replace(root: Path, file: str, old: str, new: str) -> None:
     (root / file).write_text(text.replace(old, new), "utf-8")
 
 
-def show(guard: Guard) -> tuple[bool, str]:
-    """Run what rests on a guard without it; say whether that was noticed, and by what line."""
-    if guard.count() != 1:
-        return False, f"it stands {guard.count()} times in {guard.file}: mend this list"
+@contextmanager
+def copied(guard: Guard) -> Iterator[Path]:
+    """Yield a copy without a guard."""
     with TemporaryDirectory(prefix="crawl-guard-") as directory:
         root = Path(directory)
         for name in COPIED:
@@ -266,6 +267,14 @@ def show(guard: Guard) -> tuple[bool, str]:
             else:
                 shutil.copy(source, root / name)
         guard.remove(root)
+        yield root
+
+
+def show(guard: Guard) -> tuple[bool, str]:
+    """Run what rests on a guard without it; say whether that was noticed, and by what line."""
+    if guard.count() != 1:
+        return False, f"it stands {guard.count()} times in {guard.file}: mend this list"
+    with copied(guard) as root:
         _replace(root, *PATIENCE)
         is_test = guard.rests.startswith("tests/")
         command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"] if is_test else ["-m", "tests.chaos"]

@@ -158,10 +158,13 @@ class SmallCrawl:
 
     def scan(self) -> list[str]:
         """Make every board due, and work."""
-        for board in self.client.zrange("test:boards", 0, -1):
-            self.client.zadd("test:boards", {board: 0})
+        self.make_due()
         self.frontier.produce()
         return self.work()
+
+    def make_due(self) -> None:
+        for board in self.client.zrange("test:boards", 0, -1):
+            self.client.zadd("test:boards", {board: 0})
 
     def store_into(self, store: Store) -> list[str]:
         """Store what waits, as a store worker does, and ask for what follows; return the paths that were fetched."""

@@ -30,6 +30,7 @@ from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.frontier.outbox import Batch, read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Lease, Operator
@@ -42,6 +43,7 @@ from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.database_guard import DatabaseGuard
 from crawl_tasks.worker.ledger_watch import LedgerWatch, prepare_rebuild
 from crawl_tasks.worker.page_task import PageTask
+from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import NOTHING
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 
@@ -87,6 +89,7 @@ class Forum:
     def __init__(self, served: SmallForum, *, ends_with_404: bool) -> None:
         self._served, self._ends_with_404 = served, ends_with_404
         self.threads: list[Thread] = []
+        self.cut = set[str]()
         self._moment = 100
 
     def change(self, kind: str, at: int, much: int) -> None:
@@ -99,6 +102,7 @@ class Forum:
         if kind == "reply" and not thread.is_gone:
             thread.replies += [f"r{self._moment}x{one}" for one in range(1 + much % 4)]
         elif kind == "cut" and not thread.is_gone:
+            self.cut |= set(thread.replies[-(1 + much % 4) :])
             del thread.replies[-(1 + much % 4) :]
         elif kind == "move":
             thread.boards = {"1": "2", "2": "1", "12": "12"}[thread.boards]
@@ -137,9 +141,13 @@ class AnyHistory(RuleBasedStateMachine):
 
     url: str
     guard: str
+    begun = 0
 
     @initialize(ends_with_404=st.booleans(), counts=st.lists(THREADS, min_size=2, max_size=6))
     def begin(self, *, ends_with_404: bool, counts: list[int]) -> None:
+        AnyHistory.begun += 1
+        self._gate, self._erased = "run", set[str]()
+        self._asleep: list[tuple[Frontier, Batch]] = []
         self._stack = ExitStack()
         self._folder = Path(self._stack.enter_context(TemporaryDirectory()))
         self._served = self._stack.enter_context(small_forum())
@@ -193,6 +201,15 @@ class AnyHistory(RuleBasedStateMachine):
         with suppress(KeyError):
             self._crawl.store_into(self._store)
 
+    def _store_once(self) -> None:
+        """Run a store worker once, as a tick does where nothing but decisions waits."""
+        OutboxConsumer(self._frontier, lambda: self._store, batch=100, worth=1).run()
+
+    def _write(self, frontier: Frontier, batch: Batch) -> None:
+        items = [read_items(text) for _, text in batch.pages]
+        written = self._store.write(items, frontier.ledger, batch.acked)
+        frontier.outbox.ack({"demo": [page for page, _ in batch.pages]}, change_id=written.change_id)
+
     def _recover(self) -> None:
         """Do as an operator whom `check` has told."""
         cells = Cells([one.frontier for one in self._cells])
@@ -242,6 +259,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(what=st.sampled_from(("pause", "resume", "drain", "hold", "go", "fix", "free", "withdraw")))
     def decide(self, what: str) -> None:
+        self._gate = {"pause": "pause", "drain": "drain", "resume": "run"}.get(what, self._gate)
         undone = {"resume": {"pause", "drain"}, "pause": {"drain"}, "drain": {"pause"}, "go": {"hold"}}
         self._unwatched -= undone.get(what, set())
         self._unwatched |= {what} & {"pause", "drain", "hold", "withdraw"}
@@ -251,18 +269,32 @@ class AnyHistory(RuleBasedStateMachine):
             self._frontier.sites.withdraw("demo", "host:files", ANN)
         else:
             getattr(self._frontier.sites, what)("demo", ANN)
+        self._store_once()
         self._scan()
 
-    @rule(boards=st.sampled_from(("1", "2", "1, 2")))
-    def take_boards_out_or_in(self, boards: str) -> None:
+    @rule(boards=st.sampled_from(("1", "2", "1, 2")), changes=CHANGES)
+    def take_boards_out_or_in(self, boards: str, changes: list[tuple[str, int, int]]) -> None:
+        """Take a board out, or back in, while its list is read. What is open ends, and nothing begins."""
+        for kind, at, much in changes:
+            if kind in ("begin", "reply"):
+                self._forum.change(kind, at, much)
+        self._forum.write()
+        self._crawl.make_due()
+        self._frontier.produce()
         self._boards = boards
         self._publish()
+        asked = self._crawl.work()
+        for board in {"1", "2"} - set(boards.split(", ")):
+            open_pages = int(self._crawl.client.hget(f"test:s:demo:board:{board}", "open") or 0)
+            assert sum(path.startswith(f"/list/{board}/") for path in asked) + open_pages <= 1
         self._scan()
 
     @rule(step=st.integers(1, 9), erases=st.booleans())
     def remove(self, step: int, *, erases: bool) -> None:
         """Remove the site, cut off anywhere, and publish it again by its name."""
         admin = Admin(self._frontier)
+        if erases:
+            self._erased |= self._forum.cut
 
         def whole() -> None:
             token = self._frontier.sites.remove("demo", ANN, erases=erases)
@@ -353,8 +385,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(dies=st.booleans())
     def work_badly(self, *, dies: bool) -> None:
         """Let a worker die with a page, or wake up behind another one, or send its commit twice."""
-        for board in self._crawl.client.zrange("test:boards", 0, -1):
-            self._crawl.client.zadd("test:boards", {board: 0})
+        self._crawl.make_due()
         self._frontier.produce()
         for rid in list(self._crawl.client.hkeys("test:s:demo:open"))[:1]:
             held = self._frontier.lease("demo", int(rid))
@@ -366,6 +397,35 @@ class AnyHistory(RuleBasedStateMachine):
                     assert self._frontier.commit(held, NOTHING) is None
         self._crawl.work()
         self._scan()
+
+    @rule(is_first=st.booleans())
+    def sleep_in_the_store(self, *, is_first: bool) -> None:
+        """Let a store worker draw pages and sleep, while another one takes them over and stores them."""
+        if is_first:
+            self._crawl.scan()
+        drawn = self._frontier.outbox.draw("asleep", 5)
+        if drawn.pages:
+            self._asleep.append((self._frontier, drawn))
+            self._write(self._frontier, self._frontier.outbox.draw("awake", 1000, takeover_ms=0))
+
+    @rule()
+    def wake_up_in_the_store(self) -> None:
+        while self._asleep:
+            self._write(*self._asleep.pop())
+
+    @rule(most=st.integers(1, 3))
+    def reject(self, most: int) -> None:
+        """Lay pages aside that the database refuses."""
+        self._crawl.scan()
+        drawn = self._frontier.outbox.draw("refused", most)
+        for page, _ in drawn.pages:
+            Admin(self._frontier).failed.items.put(page, "refused")
+
+    @rule()
+    def retry(self) -> None:
+        for crawl in self._cells:
+            Admin(crawl.frontier).failed.items.retry()
+            crawl.store_into(self._store)
 
     # -- the end ------------------------------------------------------------
 
@@ -381,8 +441,11 @@ class AnyHistory(RuleBasedStateMachine):
 
     def _rest(self) -> None:
         """Let the forum rest and the site run, for the scans that bring back what was gone."""
+        self.wake_up_in_the_store()
+        self.retry()
         self._boards = "1, 2"
         self._publish()
+        assert self._gate_is() == self._gate
         self._frontier.sites.resume("demo", ANN)
         for act in (Act.GO, Act.FREE, Act.WALK):
             Admin(self._frontier).board_schedule.change("demo", ["1", "2"], act, by=ANN)
@@ -392,6 +455,10 @@ class AnyHistory(RuleBasedStateMachine):
             self._scan()
             if scan > 0 and self._stored() == self._wanted():
                 break
+
+    def _gate_is(self) -> str:
+        paused, draining = self._crawl.client.hmget("test:s:demo", "paused", "draining")
+        return "pause" if paused == b"1" else "drain" if draining == b"1" else "run"
 
     def _wanted(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the state of the threads that are there, and the words of their replies."""
@@ -409,7 +476,10 @@ class AnyHistory(RuleBasedStateMachine):
     def _compare(self) -> None:
         stored, wanted = self._stored(), self._wanted()
         assert stored == wanted, (stored, wanted)
-        assert Inspector(self._frontier).count_requests("demo").imbalance() == ""
+        there = {row[0] for row in self._rows("select comment_id from comments")}
+        assert there & self._erased == set()
+        counts = Inspector(self._frontier).count_requests("demo")
+        assert (counts.imbalance(), counts.count("stored")) == ("", counts.done)
         flaws = [str(found) for found in Check(self._frontier, self._store).run()]
         assert flaws == [], flaws
         keys = [key.decode() for key in self._crawl.client.keys("test:*")]

@@ -196,6 +196,24 @@ def test_pages_that_were_laid_aside_are_no_lost_ones_in_the_new_cell(cells: list
     assert [*Check(one, None).run(), *Check(two, None).run()] == []
 
 
+def test_pages_that_were_laid_aside_are_stored_once_when_their_site_is_back(cells: list[Frontier]) -> None:
+    one, two, _ = cells
+    one.sites.publish("demo", "v1", dump_site(parse_site(RULES + "boards: []\n", "demo.yaml")), TERMS, [])
+    one.admit("demo", posts(1))
+    one.commit(lease(one, released(one.client)[0]), NOTHING)
+    Admin(one).failed.items.put(one.outbox.draw("w", 10).pages[0][0], "a value that no column takes")
+    watched = one.sites.watched_since_ms("demo")
+
+    move(one, two)
+    move(two, one)
+    assert Admin(one).failed.items.retry() == 1
+    one.outbox.ack({"demo": [page for page, _ in one.outbox.draw("w", 10).pages]})
+
+    assert Inspector(one).count_requests("demo").count("stored") == 1
+    assert one.sites.watched_since_ms("demo") == watched
+    assert Check(one, None).run() == []
+
+
 @pytest.mark.parametrize("kind", ["list", "set", "zset"])
 def test_start_entries_that_wait_and_those_of_a_dead_process_move_with_their_site(
     kind: str, cells: list[Frontier]
