@@ -742,6 +742,10 @@ def test_a_half_of_the_day_may_stand_before_the_time(text: str, hour: int) -> No
         ("12 May 2024 12:05 a. m.", "00:05"),
         ("12 May 2024 10:05p", "22:05"),
         ("12 May 2024 5:58 p Mario", "17:58"),
+        ("13-May-24 10.05.33 PM", "22:05"),
+        ("13-May-24 22.05.33", "22:05"),
+        ("13-MAY-24 10.05.33.123456 PM", "22:05"),
+        ("12.5.2024 klo 22.05", "22:05"),
         ("12 May 2024 12:05 a", "00:05"),
         ("12 May 2024 de la tarde 3:05", "15:05"),
         # The night begins before midnight and ends behind it.

@@ -27,8 +27,8 @@ _OF_ONE_BYTE = _CHOICE - frozenset(("gb18030", "big5hkscs", "cp949", "euc-jp", "
 _KIND = {"koi8-r": "koi8-u"}
 # Servers and old templates name these for pages of any language.
 WESTERN = frozenset(("cp1252", "iso8859-15"))
-# Measured on sentences of 30 languages: of those in Western Europe's charsets none scores 1.3 times as much in another
-# one, and of those in other charsets two in a thousand score twice as much.
+# Chosen by sentences of 40 languages, from translations of programs. Those in Western Europe's charsets with so many
+# letters never scored so much more in another one, but for one in 300 of Albanian, which chardet does not know.
 _PLAIN, _PLAINER, _BESIDE = 1.5, 2.0, 1.2
 _FEW_LETTERS, _MANY_LETTERS, _FEW_KINDS = 6, 30, 4
 ASCII = bytes(range(0x80))

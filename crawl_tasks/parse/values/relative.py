@@ -32,9 +32,12 @@ _ENGLISH_AGO = re.compile(
     r"(?P<unit>second|sec|minute|min|hour|hr|day|week|wk|month|mo|year|yr|[smhdwy])s?\.?\s+ago\b"
 )
 _WEEKDAY = re.compile(r"(上)?(?:个|個)?(?:周|週|星期|礼拜)([一二三四五六日天])")
+# `10.05` and `10.05.33.123 PM`, which is no part of a longer row of numbers.
+_SECONDS = r"[0-5]\d(?:\.\d{3,9})?(?!\.?\d)"
+_DOT = rf"\.(?<!\.\d\.)(?<!\.\d\d\.)(?=\d\d(?:\.{_SECONDS}|(?!\.?\d)))"
 _TIME = re.compile(
-    rf"(?P<hour>\d{{1,2}})(?::|时|時|点|點|시|\s?h\s?(?=\d\d)|\.(?=\d\d(?!\.?\d)))\s?"
-    rf"(?P<minute>\d{{2}}|\d(?=분|分))?(?:(?::|分|분)\s?(?P<second>\d{{2}}))?(?:秒|分|분|초|min\b)?(?:[.,]\d+)?"
+    rf"(?P<hour>\d{{1,2}})(?::|时|時|点|點|시|\s?h\s?(?=\d\d)|{_DOT})\s?(?P<minute>\d{{2}}|\d(?=분|分))?"
+    rf"(?:(?::|分|분|\.(?={_SECONDS}))\s?(?P<second>\d{{2}}))?(?:秒|分|분|초|min\b)?(?:[.,]\d+)?"
     rf"(?:\s*(?P<behind>{HALF_BEHIND}))?"
 )
 _HALF_BEFORE = re.compile(rf"({HALF_BEFORE})の?\s*$")
