@@ -177,7 +177,10 @@ _ALONE_S: Final = {
     "دقيقة": 60, "دقيقتين": 120, "ساعة": 3600, "ساعتين": 7200, "يوم": 86_400, "يومين": 172_800, "أسبوع": 604_800,
     "أسبوعين": 1_209_600, "شهر": 2_592_000, "شهرين": 5_184_000, "سنة": 31_536_000, "سنتين": 63_072_000,
 }  # fmt: skip
-_ONE: Final = "een|één|einem|einer|une?|una|uno|uma?|ett?|en|én|bir|jednu|jednou|одну|один|se|한|ένα|μία"
+# Whole words: `una hora` is no `un` of a unit that begins with `a`, as years do.
+_ONE: Final = (
+    r"(?:een|één|einem|einer|une?|una|uno|uma?|ett?|en|én|bir|jednu|jednou|одну|один|se|o|ένα|μία)(?!\w)|한|un['’]"
+)
 _UNIT: Final = r"[^\W\d_]+"
 
 
