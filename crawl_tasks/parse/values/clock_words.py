@@ -14,13 +14,13 @@ from crawl_tasks.parse.values.weekdays import weekdays_of
 _HALVES: Final = """
 en | am a in_the_morning | pm p in_the_afternoon in_the_evening | at_night
 el | πμ | μμ
-sv da | fm förmiddag formiddag | em eftermiddag
+sv da nn | fm förmiddag formiddag | em eftermiddag ettermiddag
 vi | sa sáng | ch chiều tối | đêm
 zh | 上午 凌晨 清晨 早上 早晨 | 下午 傍晚 | 晚上 夜里 夜裡 夜晚 深夜 半夜 | 中午
 ja | 午前 朝 | 午後 夕方 | 夜
 ko | 오전 새벽 아침 | 오후 저녁 | 밤
 ar | ص صباحا صباحًا | م مساء مساءً
-fa | قظ صبح قبل_از_ظهر | بظ عصر بعد_از_ظهر
+fa | قظ صبح قبل_از_ظهر قبلازظهر | بظ عصر بعد_از_ظهر بعدازظهر
 he | לפנה"צ לפנה״צ בבוקר | אחה"צ אחה״צ בערב
 hu | de délelőtt | du délután este | éjjel
 cs sk | dop dopoledne predpoludním ráno | odp odpoledne popoludní večer | v_noci
@@ -28,10 +28,10 @@ sl | dop dopoldne | pop popoldne | ponoči
 hr sr | prijepodne prije_podne prepodne pre_podne | poslijepodne poslije_podne popodne po_podne
 sr mk | преподне пре_подне претпладне претпл | поподне по_подне попладне попл
 bg | проб преди_обед | слоб след_обед следобед
-ru uk | дп до_полудня утра ранку | пп после_полудня дня вечера | ночи ночі
+ru uk | дп до_полудня утра ранку | пп после_полудня після_полудня пополудні дня вечера | ночи ночі
 sq | pd paradite e_paradites | md pasdite e_pasdites mbasdite
 tr | öö | ös | gece
-lv | priekšp priekšpusdienā | pēcp pēcpusdienā
+lv | priekšp priekšpusdiena priekšpusdienā | pēcp pēcpusd pēcpusdiena pēcpusdienā
 lt | priešpiet | popiet
 fi | a.p. aamupäivä aamupäivällä | i.p. iltapäivä iltapäivällä | yöllä
 is | fh | eh

@@ -106,6 +106,8 @@ def month_of(word: str, languages: Collection[str] = ()) -> int | None:
 DAYS: Final = {
     "今天": 0, "今日": 0, "昨天": 1, "昨日": 1, "前天": 2, "前日": 2, "大前天": 3, "오늘": 0, "어제": 1,
     "avant-hier": 2, "vorgestern": 2, "позавчера": 2, "eergisteren": 2, "przedwczoraj": 2,
+    "一昨日": 2, "그저께": 2, "그제": 2, "day before yesterday": 2, "avant hier": 2, "anteayer": 2, "antes de ayer": 2,
+    "anteontem": 2, "altro ieri": 2, "abans-d'ahir": 2, "abans-d’ahir": 2, "despús-ahir": 2, "dellà-ahir": 2,
 } | {
     word: back
     for back, words in enumerate((
@@ -120,10 +122,11 @@ DAYS: Final = {
 _SHORT: Final = {
     "hier": r"(?= à|(?:,| -)? [0-9])",
     "avant-hier": r"(?= à|(?:,| -)? [0-9])",
+    "avant hier": r"(?= à|(?:,| -)? [0-9])",
     "ma": r"(?=(?:,| -)? [0-9])",
 }
 DAY: Final = re.compile(
-    "大前天|今天|今日|昨天|昨日|前天|前日|오늘|어제|"
+    "大前天|今天|今日|昨天|一昨日|昨日|前天|前日|오늘|어제|그저께|그제|"
     + "|".join(
         # `Today's posts` is the name of a page.
         rf"\b{word}\b(?!['’]s\b){_SHORT.get(word, '')}"
@@ -165,7 +168,7 @@ prieš _          | sek | min | val | dien/d | sav | mėn | met/m
 pirms _          | sek | min | stund/st | dien/d | ned | mēn | gad/g
 fyrir _          | sek | mín | klukku/klst | dög/dag | vik | mán | ár
 πριν/πριν_από _  | δευτ | λεπ | ώρ/ώ | ημ/μέρ | εβδ | μήν | έτη/έτος/χρόν
-לפני _           | שני | דק | שע | ימים/יום | שב | חוד | שנ/שנים
+לפני _           | שני | דק | שע | ימים/יום | שב | חוד | שנה/שנים/שנות
 منذ/قبل _        | ثوان/ثاني | دقي/دقائق | ساع | أيام/يوم | أسبوع/أسابيع | شهر/أشهر | سن
 _ پیش/قبل       | ثانیه | دقیقه | ساعت | روز | هفته | ماه | سال
 _ 전             | 초 | 분 | 시간 | 일 | 주 | 개월/달 | 년
