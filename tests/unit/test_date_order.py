@@ -249,3 +249,10 @@ def test_threads_that_read_pages_of_a_site_lose_no_guess() -> None:
         assert all(job.result() for job in jobs)
 
         assert [note for note in read(site, "04/29/2012", lang="fr").notes if "by their language" in note]
+
+
+def test_a_format_with_the_month_behind_the_year_is_contradicted_aloud() -> None:
+    parsed = read(parser(comments=formatted("'%Y-%m-%d %H:%M'")), "2012-05-04 10:05", "2012-28-04 10:05")
+
+    assert days(parsed) == ["2012-04-05", "2012-04-28"]
+    assert "'2012-28-04 10:05' contradicts the order in format (ymd): all are read ydm, mend it" in parsed.notes

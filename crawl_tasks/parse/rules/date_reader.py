@@ -58,7 +58,8 @@ class _Formats:
 def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Document], int | None]:
     """Return a function that reads a date of a page, and notes on the page which dates have an order to be told."""
     zone, languages, forms = clock.zone, clock.languages, _Formats(formats)
-    is_behind_year = DateOrder.YDM in {order_of_format(form) for form in formats}
+    orders_said = {order_of_format(form) for form in formats}
+    is_behind_year, iso = DateOrder.YDM in orders_said, DateOrder.YMD if DateOrder.YMD in orders_said else None
     parse = datetime.fromisoformat
 
     def read(raw: str, document: Document) -> int | None:
@@ -99,7 +100,7 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
                 return at
         at = read_date(raw, at_s, zone, formats=formats, languages=languages)
         if (at is None or document.order is DateOrder.YDM) and (figures := day_behind_year(raw)) is not None:
-            document.days.append((raw, figures, None))
+            document.days.append((raw, figures, iso))
         return at
 
     return read
