@@ -81,10 +81,11 @@ def choose_pool(sender: Any, **_: object) -> None:  # noqa: ANN401 (a WorkContro
         refuse(f"-P {name}: the pool is not supported; leave -P out for threads, or write -P {PROCESSES}")
     if has_processes(chosen):
         return
-    if chosen is get_implementation(POOL) and runtime().settings.chain:
+    if chosen is get_implementation(POOL):
         sender.pool_cls = ChainPool
-        # Each thread takes its next page by itself, so that no message need wait in this process.
-        sender.prefetch_multiplier = 1
+        if runtime().settings.chain:
+            # Each thread takes its next page by itself, so that no message need wait in this process.
+            sender.prefetch_multiplier = 1
     if scale := sender.options.get("autoscale"):
         most, least = scale
         refuse(

@@ -102,10 +102,17 @@ class ChainPool(TaskPool):
             return None
         return super().on_apply(self._run, task, callback=_ignore)
 
+    def end_chains(self) -> None:
+        """End each chain after its present page."""
+        self.most = 0
+
     def on_stop(self) -> None:
         """End each chain after its present page, and stop."""
-        self.most = 0
+        self.end_chains()
         super().on_stop()
+
+    def terminate_job(self, *_: object) -> None:
+        """Leave a page to its end: Python ends no thread, and its lease gives the page back if the worker ends first."""
 
     def _run(self, *task: Any) -> None:  # noqa: ANN401 (Celery's)
         thread, consumer = self._thread, self._consumer

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 
+import pytest
 from celery import Celery
 
 from tests.flow.test_events import events_of
@@ -59,6 +61,27 @@ def test_a_worker_that_is_asked_to_end_finishes_its_pages_and_takes_no_other(wor
     assert (counts.leased, counts.imbalance()) == (0, "")
     assert counts.open > 0
     assert max(world.fetched().values()) == 1
+
+
+@pytest.mark.parametrize("chain", ["0", "1000"])
+def test_a_worker_that_gets_quit_begins_no_page_and_says_nothing_odd(world: World, chain: str) -> None:
+    world.environment |= {"CRAWL_CHAIN": chain}
+    world.forum("--latency-ms", "1000")
+    world.publish(window=8)
+    process = world.worker("all", "list,detail,store", "-c", "4")
+    world.frontier.produce()
+    eventually(lambda: world.count_requests().done > 3)
+
+    process.send_signal(signal.SIGQUIT)
+    eventually(lambda: "Initiating Soft Shutdown" in world.log_of("all"))
+    before = sum(world.fetched().values())
+    process.wait(timeout=PATIENCE_S)
+    world.processes.pop("all")
+
+    log = world.log_of("all")
+    assert [word for word in ("Traceback", "NotImplementedError", "kill_job") if word in log] == []
+    assert sum(world.fetched().values()) <= before + 4
+    assert world.count_requests().imbalance() == ""
 
 
 def test_a_chain_shows_in_inspect_and_a_revoked_page_comes_again(world: World) -> None:
