@@ -112,7 +112,7 @@ class ChainPool(TaskPool):
         super().on_stop()
 
     def terminate_job(self, *_: object) -> None:
-        """Leave a page to its end: Python ends no thread, and the lease gives its page back if the worker ends first."""
+        """Leave a page to its end: Python ends no thread. If the worker ends first, the lease gives it back."""
 
     def _run(self, *task: Any) -> None:  # noqa: ANN401 (Celery's)
         thread, consumer = self._thread, self._consumer
