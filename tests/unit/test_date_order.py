@@ -256,3 +256,9 @@ def test_a_format_with_the_month_behind_the_year_is_contradicted_aloud() -> None
 
     assert days(parsed) == ["2012-04-05", "2012-04-28"]
     assert "'2012-28-04 10:05' contradicts the order in format (ymd): all are read ydm, mend it" in parsed.notes
+
+
+def test_a_format_of_days_is_contradicted_by_dates_with_the_year_first() -> None:
+    parsed = read(parser(comments=formatted("'%d-%m-%Y %H:%M'")), "2012-28-04 10:05")
+
+    assert "'2012-28-04 10:05' contradicts the order in format (dmy): all are read ydm, mend it" in parsed.notes

@@ -58,8 +58,9 @@ class _Formats:
 def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Document], int | None]:
     """Return a function that reads a date of a page, and notes on the page which dates have an order to be told."""
     zone, languages, forms = clock.zone, clock.languages, _Formats(formats)
-    orders_said = {order_of_format(form) for form in formats}
-    is_behind_year, iso = DateOrder.YDM in orders_said, DateOrder.YMD if DateOrder.YMD in orders_said else None
+    orders = [order for form in formats if (order := order_of_format(form)) is not None]
+    is_behind_year = DateOrder.YDM in orders
+    with_year_first = DateOrder.YMD if DateOrder.YMD in orders else next(iter(orders), None)
     parse = datetime.fromisoformat
 
     def read(raw: str, document: Document) -> int | None:
@@ -80,11 +81,11 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
         figures = day_behind_year(raw) if is_year_first else figures_in(raw) if len(raw) <= _LONGEST else None
         if figures is None:
             return read_date(raw, at_s, zone, formats=formats, languages=languages)
-        orders = forms.orders(figures)
-        if len(orders) > 1:
+        marked = forms.orders(figures)
+        if len(marked) > 1:
             # Formats of several orders with one mark say which one is tried first.
-            return read_date(raw, at_s, zone, formats=formats, languages=languages, order=orders[0])
-        stated = orders[0] if orders else None
+            return read_date(raw, at_s, zone, formats=formats, languages=languages, order=marked[0])
+        stated = marked[0] if marked else None
         document.days.append((raw, figures, stated))
         order = stated if stated is not None and not document.is_proven else document.order
         if order is None:
@@ -100,7 +101,7 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
                 return at
         at = read_date(raw, at_s, zone, formats=formats, languages=languages)
         if (at is None or document.order is DateOrder.YDM) and (figures := day_behind_year(raw)) is not None:
-            document.days.append((raw, figures, iso))
+            document.days.append((raw, figures, with_year_first))
         return at
 
     return read
