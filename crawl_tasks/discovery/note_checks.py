@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
-from crawl_tasks.parse.comment_reader import MOVING_ID, lost_records
+from crawl_tasks.parse.comment_reader import MOVING_ID
+from crawl_tasks.parse.lost_records import lost_records
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.values.charset import LOST
 
@@ -34,12 +35,12 @@ def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
 
 
 def _of_lost_records(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
-    """Yield the refutation of rules that leave out more comments than there are advertisements."""
+    """Yield the refutation of rules that leave out more records than there are advertisements."""
     found = [(*lost_records(one.parsed.notes), one.request.address) for one in pages if one.parsed is not None]
     lost, note, address = max(found, default=(0, "", ""))
     # One of few is no evidence, unless it is so on a second page.
     if lost > 1 or sum(count for count, *_ in found) > 1:
-        yield SiteCheck("every comment is read", False, f"{note} on {address}")
+        yield SiteCheck("every record is read", False, f"{note} on {address}")
 
 
 def _of_walks(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import repeat
@@ -16,6 +15,7 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Request
 from crawl_tasks.parse.context import ParseContext, barren, check_required, extras, mains, picked, places, required
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.lost_records import BARE, RARE, look_alikes
 from crawl_tasks.parse.rules.compile import Where, compile_rule
 from crawl_tasks.parse.rules.table import Column, Table, TableReader, first_left_out
 from crawl_tasks.parse.values.dates import is_fixed
@@ -27,16 +27,8 @@ MOVING_ID = "ids would be made of a time that moves"
 """Part of the note on comments whose id holds a moment that counts from now."""
 
 _TOLD = ("author", "created_at", "body")
-_RARE = 5
-"""Of so many records one may be an advertisement."""
-
 _LABEL = 20
 """Letters of the longest label of an advertisement."""
-
-BARE = "an id, and neither author nor time nor text"
-"""Part of the note on records of which a rule reads nothing but the id."""
-
-_LOST = re.compile(rf"(\d+) of (\d+) records (?:have {BARE}|without comment_id|were left out: their comment_id)")
 
 NORMAL = "normal"
 """State of an item whose page shows no other. Stored, so that a deleted post that came back is `normal` again."""
@@ -68,6 +60,7 @@ class CommentReader:
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
         self._first = first_left_out(record)
         self._id = columns["comment_id"].read if "comment_id" in columns else None
+        self._look_alikes = look_alikes(spec, context)
 
     def read(
         self, request: Request, where: Where, document: Document, *, page: int
@@ -77,7 +70,8 @@ class CommentReader:
         if self._first is not None and self._id is not None and isinstance(where, LexborNode):
             first = where.css_first(self._first)
             own_id = None if first is None else self._id(first, document)
-        return self._read(request, table, own_id, document, page=page)
+        left_out = self._left_out(where, document, table)
+        return self._read(request, table, own_id, document, page=page, left_out=left_out)
 
     def read_thread(
         self, request: Request, where: Where, document: Document
@@ -88,10 +82,21 @@ class CommentReader:
             return None, (), table.notes, bool(table.notes)
         first = FirstRecord(table.records[0], {name: column[0] for name, column in table.columns.items()})
         others = _picked(table, range(1, len(table.records)))
-        return first, *self._read(request, others, first.values.get("comment_id"), document, page=1)
+        own_id, left_out = first.values.get("comment_id"), self._left_out(where, document, table)
+        return first, *self._read(request, others, own_id, document, page=1, left_out=left_out)
+
+    def _left_out(self, where: Where, document: Document, table: Table) -> tuple[str, ...]:
+        """Return a note on elements like the records that the rule leaves out, if any."""
+        ids = table.columns.get("comment_id", ())
+        note = (
+            self._look_alikes.note(where, document, table.records, ids)
+            if self._look_alikes is not None and not table.notes
+            else ""
+        )
+        return (note,) if note else ()
 
     def _read(
-        self, request: Request, table: Table, own_id: Plain, document: Document, *, page: int
+        self, request: Request, table: Table, own_id: Plain, document: Document, *, page: int, left_out: tuple[str, ...]
     ) -> tuple[tuple[Comment, ...], tuple[str, ...], bool]:
         is_cut = bool(table.notes)
         table, doubts = _of_replies(table, own_id)
@@ -105,7 +110,7 @@ class CommentReader:
 
         kept, notes = places(table, "comment_id", fail)
         check_required(self._required, table, kept, fail)
-        notes += table.notes + doubts + barren(self._mains, table, "comment")
+        notes += table.notes + doubts + left_out + barren(self._mains, table, "comment")
         return self._comments(request, document, table, kept, page=page), notes, is_cut
 
     def _comments(
@@ -152,22 +157,12 @@ def _of_replies(table: Table, own_id: Plain) -> tuple[Table, tuple[str, ...]]:
     bare = [at for at in range(count) if not any(column[at] for column in fields)] if is_judged else []
     bare = [at for at in bare if states[at] in (None, NORMAL) and at not in again]
     empty = {at for at in bare if ids[at] is None or not _has_words(table.records[at])}
-    rare = empty if len(empty) == 1 or _RARE * len(empty) <= count else set[int]()
+    rare = empty if len(empty) == 1 or RARE * len(empty) <= count else set[int]()
     left_out = rare.union(again)
     lost = [at for at in bare if at not in left_out and ids[at] is not None]
     if lost:
-        notes += (f"{len(lost)} of {count} records have {BARE} (the first: {str(ids[lost[0]])[:40]!r})",)
+        notes += (f"{len(lost)} of {count} records {BARE} (the first: {str(ids[lost[0]])[:40]!r})",)
     return _picked(table, [at for at in range(count) if at not in left_out]), notes
-
-
-def lost_records(notes: Iterable[str]) -> tuple[int, str]:
-    """Return how many comments of a page were not read, and the note on most of them: more than advertisements are.
-
-    The number is 0 for a page without such notes.
-    """
-    counted = [(int(match[1]), int(match[2]), note) for note in notes if (match := _LOST.match(note))]
-    many = [(lost, note) for lost, count, note in counted if _RARE * lost > count]
-    return max(many, default=(0, ""))
 
 
 def _has_words(record: Where) -> bool:

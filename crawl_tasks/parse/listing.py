@@ -25,6 +25,7 @@ from crawl_tasks.parse.context import (
     with_blanks,
 )
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.lost_records import look_alikes
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply, repeated
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
@@ -67,6 +68,7 @@ class ListReader:
         columns = context.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, f"#{place}", columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
+        self._look_alikes = look_alikes(spec, context)
         self._pager = Pager(spec, context.want())
         self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None
@@ -132,6 +134,9 @@ class ListReader:
         notes += (
             document.notes + table.notes + more + barren(self._mains, table, "list") + unsigned + _out_of_reach(entered)
         )
+        if self._look_alikes is not None and not table.notes:
+            left_out = self._look_alikes.note(where, document, table.records, table.columns["post_id"])
+            notes += (left_out,) if left_out else ()
         # Pinned rows stand behind the next page: known ones say nothing about it.
         last = {post.post_id for post in posts if is_pinned(post)}
         ordered = (*(one for one in children if one.key not in last), *further)

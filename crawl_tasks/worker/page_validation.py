@@ -17,9 +17,9 @@ from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
-from crawl_tasks.parse.comment_reader import lost_records
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.lost_records import lost_records
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.parse.values.charset import LOST
@@ -117,8 +117,9 @@ def _text(results: dict[str, deque[str]]) -> str:
         bad = [one for one in found if one]
         # Few threads have a second page: two that no rule found are no chance, where it found no other. Records that
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
-        least = 2 if kind.startswith("pager") or kind == _RECORDS else LEAST
-        if len(bad) >= least and (_PARTS if kind == _RECORDS else 2) * len(bad) >= len(found):
+        has_lost = kind.startswith(_RECORDS)
+        least = 2 if has_lost or kind.startswith("pager") else LEAST
+        if len(bad) >= least and (_PARTS if has_lost else 2) * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""
 
@@ -136,13 +137,13 @@ def _findings(
     yield "charset", f"{lost}; {where}" if lost else ""
     unclear = next((note for note in parsed.notes if OPEN in note or OTHER_ORDER in note), "")
     yield "dates", f"{unclear}; {where}" if unclear else ""
+    _, note = lost_records(parsed.notes)
+    yield f"{_RECORDS} of {request.stage.value}", f"{note} on {where}" if note else ""
     if request.stage is Stage.LIST:
         yield from _emptied(memory, request, page, has_rows=bool(items.posts))
     else:
         yield from _same_texts(memory, request, parsed)
         yield from _blank_posts(memory.site.site, parsed)
-        _, note = lost_records(parsed.notes)
-        yield _RECORDS, f"{note} on {where}" if note else ""
     if len(items.posts) >= _FEW or len(items.comments) >= _FEW:
         yield from _lost_fields(memory, request, parsed)
     times = [post.created_at for post in items.posts] + [one.created_at for one in items.comments]

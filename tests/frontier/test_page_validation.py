@@ -306,6 +306,17 @@ def test_replies_of_a_few_threads_that_have_no_id_are_told(crawl: SmallCrawl, th
     assert ("3 of 6 records without comment_id were left out on" in said(crawl.frontier)) == is_told
 
 
+def test_rows_that_the_rule_for_records_leaves_out_are_told(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("record: .row", "record: .row:not(.hot)"))
+    fill(crawl, REPLIES)
+    page = str(crawl.forum.pages["/list/1/1"]).replace("class=row", "class='row hot'", 3)
+    for _ in range(2):
+        crawl.forum.pages["/list/1/1"] = page
+        crawl.scan()
+
+    assert f"3 of {len(THREADS)} are read as the records beside, and `record` leaves them out" in said(crawl.frontier)
+
+
 def test_threads_whose_next_page_leads_back_are_told_and_the_walk_ends(crawl: SmallCrawl) -> None:
     link = "next: {css: a.on, attr: href, as: url}"
     rules = RULES.replace("pages: .pages", f"identity: '^/post/(?P<post>\\d+)$'\n  {link}")

@@ -1,0 +1,182 @@
+"""Lost records: what rules leave out of a page, and the notes on it.
+
+A rule for records that fits most of a page is silent on the rest: `tr.topic:not(.hot)` leaves out the busiest threads,
+`div.post[id]` the posts of guests. Elements beside the records, of their tag and with one of their classes, are
+therefore held against the rules of the fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from typing import Final
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.document import Document, find_all
+from crawl_tasks.parse.pagination_links import is_in
+from crawl_tasks.parse.rules.compile import Where, compile_rule, compile_test
+from crawl_tasks.parse.rules.convert import Want
+from crawl_tasks.sites.field_rules import Plain, Rule
+from crawl_tasks.sites.stages import CommentSpec, ListSpec, Nesting, Records
+
+BARE: Final = "have an id, and neither author nor time nor text"
+"""Part of the note on records of which a rule reads nothing but the id."""
+
+RARE: Final = 5
+"""Of so many records one may be an advertisement."""
+
+_BESIDE: Final = "are read as the records beside, and `record` leaves them out"
+_LEFT_OUT: Final = re.compile(rf"(\d+) of \d+ {_BESIDE}")
+_LOST: Final = re.compile(rf"(\d+) of (\d+) records (?:{BARE}|without comment_id|were left out: their comment_id)")
+_MAINS: Final = ("title", "author", "created_at", "body")
+_SAMPLE: Final = 12
+"""Records that show which fields are usual."""
+
+_MOST_CLASSES: Final = 4
+_LEVELS: Final = 4
+_MOST: Final = 200
+"""Elements beside the records that are looked at."""
+
+_IS_NAME: Final = re.compile(r"-?[A-Za-z_][\w-]*").fullmatch
+
+
+def lost_records(notes: Iterable[str]) -> tuple[int, str]:
+    """Return how many records of a page were not read, and the note on most of them: more than advertisements are.
+
+    The number is 0 for a page without such notes.
+    """
+    found = [(0, "")]
+    for note in notes:
+        if ((match := _LOST.match(note)) is not None and RARE * int(match[1]) > int(match[2])) or (
+            match := _LEFT_OUT.match(note)
+        ) is not None:
+            found.append((int(match[1]), note))
+    return max(found)
+
+
+def look_alikes(spec: ListSpec | CommentSpec | Records, context: ParseContext) -> LookAlikes | None:
+    """Return the test for what a rule leaves out beside the records, None for rules that say no elements.
+
+    The rules of presets are tried, and leave out what is no record.
+    """
+    is_said = context.site.engine is None and spec.record is not None and spec.record.css is not None
+    return LookAlikes(spec, context.want()) if is_said and not spec.siblings else None
+
+
+class LookAlikes:
+    """The test for elements that are read as the records are, and that the rule for records leaves out."""
+
+    def __init__(self, spec: ListSpec | CommentSpec | Records, want: Want) -> None:
+        """Compile the test for the records of a stage. `want` is the conversion of a rule that is no field."""
+        is_list = isinstance(spec, ListSpec)
+        key = "post_id" if is_list else "comment_id"
+        known = spec.fields.get(key)
+        self._key = None if known is None else compile_rule(known, want, at_page=False).read
+        self._tests = {name: _test(rule, want) for name, rule in spec.fields.items() if name != key}
+        self._may_lack_key = not is_list
+        self._has_post_above = not is_list and not (isinstance(spec, Records) and spec.begins_with_post)
+        self._nested = not isinstance(spec, ListSpec) and spec.nesting is Nesting.NESTED
+
+    def note(self, where: Where, document: Document, records: Sequence[Where], ids: Iterable[Plain]) -> str:
+        """Return a note on elements that the rule leaves out of the records of a page, empty without any."""
+        nodes = [record for record in records if isinstance(record, LexborNode)]
+        if not nodes or not isinstance(where, LexborNode):
+            return ""
+        beside = self._beside(where, nodes)
+        if not beside:
+            return ""
+        usual = [name for name, test in self._tests.items() if _is_usual(test, nodes[:_SAMPLE], document)]
+        known, lost, may_be_post = {f"{value}" for value in ids}, list[str](), self._has_post_above
+        for node, is_above in beside:
+            if (key := self._read_as_record(node, document, usual, known)) is None:
+                continue
+            if may_be_post and is_above:
+                # Above its comments, the first may be the post itself.
+                may_be_post = False
+                continue
+            known.add(key)
+            lost.append(key)
+        if not lost:
+            return ""
+        example = f" (the first: {lost[0][:40]!r})" if lost[0] else ""
+        return f"{len(lost)} of {len(nodes) + len(lost)} {_BESIDE}{example}"
+
+    def _read_as_record(
+        self, node: LexborNode, document: Document, usual: Sequence[str], known: Set[str]
+    ) -> str | None:
+        """Return the id of an element that holds what records hold, empty if it has none. None for any other."""
+        value = self._key(node, document) if self._key is not None else None
+        fields = {name for name in usual if self._tests[name](node, document)}
+        if value is None:
+            # A row without the id of its thread is none. A post may have its own where the rule does not look.
+            mains = {name for name in usual if name in _MAINS}
+            return "" if self._may_lack_key and len(mains) > 1 and mains <= fields else None
+        is_alike = 2 * len(fields) >= len(usual) and not fields.isdisjoint(_MAINS)
+        return f"{value}" if is_alike and f"{value}" not in known else None
+
+    def _beside(self, where: LexborNode, records: list[LexborNode]) -> list[tuple[LexborNode, bool]]:
+        """Return the elements in places of records and like them, each with whether it is above the first record."""
+        mine = {node.mem_id for node in records}
+        nodes = list(_alike(where, records))
+        if all(node.mem_id in mine for node in nodes):
+            return []
+        places, around, is_above = {_place(node) for node in records[:_SAMPLE]}, _above(records), True
+        found: list[tuple[LexborNode, bool]] = []
+        for node in nodes:
+            if node.mem_id in mine:
+                is_above = False
+            elif (
+                len(found) < _MOST
+                and node.mem_id not in around
+                and _place(node) in places
+                and (self._nested or not is_in(node.parent, mine))
+            ):
+                found.append((node, is_above))
+        return found
+
+
+def _above(records: Sequence[LexborNode]) -> set[int]:
+    """Return the memory ids of all elements around records."""
+    around: set[int] = set()
+    for record in records:
+        above = record.parent
+        while above is not None and above.mem_id not in around:
+            around.add(above.mem_id)
+            above = above.parent
+    return around
+
+
+def _test(rule: Rule, want: Want) -> Callable[[Where, Document], bool]:
+    """Return the test whether a rule finds a text. No date is read: each would tell of the order of dates."""
+    plain = rule.model_copy(update={"as_": None, "format": (), "default": None, "map": {}})
+    return compile_test(plain, want, at_page=False)
+
+
+def _is_usual(test: Callable[[Where, Document], bool], records: Sequence[LexborNode], document: Document) -> bool:
+    return 5 * sum(test(record, document) for record in records) >= 4 * len(records)
+
+
+def _place(node: LexborNode) -> tuple[str, ...]:
+    """Return the tags of the elements around, up to four."""
+    tags, above = list[str](), node.parent
+    while above is not None and len(tags) < _LEVELS:
+        tags.append(f"{above.tag}")
+        above = above.parent
+    return tuple(tags)
+
+
+def _alike(where: LexborNode, records: Sequence[LexborNode]) -> Iterator[LexborNode]:
+    """Yield the elements with the tag of the records and a class that these share, else all beside them."""
+    # The last record has the classes that all share, and few others: reading those of each would take as long again.
+    first, last = records[0], records[-1]
+    names = set((first.attributes.get("class") or "").split()).intersection(
+        (last.attributes.get("class") or "").split()
+    )
+    chosen = sorted(filter(_IS_NAME, names))[:_MOST_CLASSES]
+    if chosen:
+        yield from find_all(where, ", ".join(f"{first.tag}.{name}" for name in chosen))
+        return
+    for parent in {above.mem_id: above for record in records if (above := record.parent) is not None}.values():
+        yield from (node for node in parent.iter() if node.tag == first.tag)
