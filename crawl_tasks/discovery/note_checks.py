@@ -1,14 +1,17 @@
-"""Note checks: notes of the parser that refute a site file, because they name what its rules lost."""
+"""Note checks: what refutes a site file by one look at each page: notes that name what was lost, and footers."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
+from crawl_tasks.model import Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.lost_records import lost_records
+from crawl_tasks.parse.page_tails import tail_of
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.values.charset import LOST
 
@@ -19,6 +22,7 @@ def note_checks(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
     yield from _of_lost_records(pages)
     yield from _of_texts(pages)
     yield from _of_walks(pages)
+    yield from _of_tails(pages)
 
 
 def _of_ids(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
@@ -58,3 +62,16 @@ def _of_texts(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
         lost = sum(int(note.partition(" ")[0]) for note in notes)
         texts = sum(len(one.rows) + len(one.comments()) for one in pages)
         yield SiteCheck("texts are in the charset of their pages", lost * 20 < texts, max(notes, key=len))
+
+
+def _of_tails(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+    """Yield what refutes the last texts of threads: the footer of their pages stands in them."""
+    threads: dict[str, set[str]] = {}
+    for one in pages:
+        if one.parsed is not None and one.request.stage is not Stage.LIST:
+            threads.setdefault(one.request.key, set()).add(tail_of(one.parsed))
+    often = Counter(tail for tails in threads.values() for tail in tails if tail)
+    tail, count = often.most_common(1)[0] if often else ("", 0)
+    if count >= FEW and 2 * count >= len(threads):
+        text = f"those of {count} of {len(threads)} threads end with {tail[:60]!r}, as a footer does"
+        yield SiteCheck("last texts of pages end on their own", False, text)

@@ -20,6 +20,7 @@ from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.lost_records import lost_records
+from crawl_tasks.parse.page_tails import tail_of
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
 from crawl_tasks.parse.values.charset import LOST
@@ -63,6 +64,7 @@ class _SiteMemory:
     results: dict[str, deque[str]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=RESULTS)))
     boards: set[str] = field(default_factory=set)
     texts: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
+    tails: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
     fitting: Counter[Stage] = field(default_factory=Counter)
     never_found: dict[str, set[str]] = field(default_factory=dict)
 
@@ -247,6 +249,11 @@ def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterat
         text, times = Counter(texts).most_common(1)[0]
         is_one = len(text) >= _LONG_TEXT and 2 * times > len(texts)
         yield "comments", f"{times} of {len(texts)} comments with one text on {request.address}" if is_one else ""
+    if tail := tail_of(parsed):
+        same = next((key for key, other in memory.tails if key != request.key and other == hash(tail)), None)
+        memory.tails.append((request.key, hash(tail)))
+        text = f"{tail[:40]!r} ends the last text of post {same} too, as a footer does, on {request.address}"
+        yield "footers", text if same is not None else ""
     for post in parsed.items.posts:
         if post.body and len(post.body) >= _LONG_TEXT:
             # The hash: eight long texts for each of a thousand sites would fill the memory.

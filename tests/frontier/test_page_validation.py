@@ -317,6 +317,19 @@ def test_rows_that_the_rule_for_records_leaves_out_are_told(crawl: SmallCrawl) -
     assert f"3 of {len(THREADS)} are read as the records beside, and `record` leaves them out" in said(crawl.frontier)
 
 
+def test_a_footer_in_the_last_reply_of_each_page_is_told(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    fill(crawl, REPLIES + 1)
+    for post in THREADS:
+        before, _, behind = str(crawl.forum.pages[f"/post/{post}"]).rpartition("</div>")
+        footer = f"<br>Powered by Forum 1.2, made in 0.{post} s</div>"
+        crawl.forum.pages[f"/post/{post}"] = f"{before}{footer}{behind}"
+    crawl.scan()
+
+    assert "ends the last text of post" in said(crawl.frontier)
+
+
 def test_threads_whose_next_page_leads_back_are_told_and_the_walk_ends(crawl: SmallCrawl) -> None:
     link = "next: {css: a.on, attr: href, as: url}"
     rules = RULES.replace("pages: .pages", f"identity: '^/post/(?P<post>\\d+)$'\n  {link}")
