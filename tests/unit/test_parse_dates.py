@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from crawl_tasks.discovery.timestamps import is_epoch
 from crawl_tasks.parse.values.calendars import solar_hijri
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
-from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, read_date
+from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, of_epoch, read_date
 from crawl_tasks.sites.site_terms import DateOrder
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -829,3 +829,8 @@ def test_an_unknown_word_right_before_an_hour_up_to_12_leaves_the_time_open() ->
     texts = ("23.10.2026 blah 11:39", "12 مايو 2024 م 10:05")
 
     assert [read_date(text, LATER, ZoneInfo("UTC")) for text in texts] == [None, None]
+
+
+@pytest.mark.parametrize("text", ["Reply with", "١٧١٨٨٠٦٦٢٠", "12345 6789", "171880662²", ""])
+def test_what_is_no_number_is_no_epoch(text: str) -> None:
+    assert of_epoch(text) is None

@@ -181,11 +181,13 @@ def _machine(text: str, zone: ZoneInfo) -> int | None:
 
 
 def of_epoch(figures: str) -> int | None:
-    """Return the seconds of an epoch, None for a number of another length: the length tells the unit.
+    """Return the seconds of an epoch, None for a number of another length, or no number: the length tells the unit.
 
     With one figure less it is of the years from 1990 to 2001.
     """
     places = len(figures) - 10
+    if not (figures.isascii() and figures.isdigit()):
+        return None
     if places in (0, 3, 6, 9):
         return int(figures[:10])
     return int(figures) if places == -1 and int(figures) >= _EPOCH_OF_1990 else None
