@@ -79,5 +79,22 @@ def with_drawn_comments(probe: HttpProbe, plain: Findings, contact: str | None) 
     return plain
 
 
+def draws_threads(probe: HttpProbe) -> bool:
+    """Return whether most pages that were asked for are frames of scripts, though boards were read."""
+    pages = [probe.page(url) for url in probe.asked if probe.has(url)]
+    return 2 * sum(is_script_frame(Document(page)) for page in pages) > len(pages)
+
+
+def with_drawn_threads(probe: HttpProbe, plain: Findings, contact: str | None) -> Findings:
+    """Return rules for threads that scripts draw, or the given ones with a word of that."""
+    lack = missing()
+    with suppress(PageError, ConfigError):
+        found = plain if lack else discover_drawn(probe, plain.place, plain.name, contact)
+        if not lack and found.boards and has_comments(found):
+            return found
+    told = "the threads hold nothing but scripts: `render: true` in a site file has a browser draw them"
+    return _told(plain, f"{told}, but {lack}" if lack else f"{told}; see docs/render.md")
+
+
 def _told(found: Findings, remark: str) -> Findings:
     return replace(found, remarks=(*found.remarks, remark))

@@ -16,7 +16,14 @@ from crawl_tasks.discovery.front_page import asks_for_login, doors_of, remedy_fo
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.links import place_in
 from crawl_tasks.discovery.named_api import by_names
-from crawl_tasks.discovery.page_rendering import discover_drawn, has_comments, is_script_frame, with_drawn_comments
+from crawl_tasks.discovery.page_rendering import (
+    discover_drawn,
+    draws_threads,
+    has_comments,
+    is_script_frame,
+    with_drawn_comments,
+    with_drawn_threads,
+)
 from crawl_tasks.discovery.repeated_records import find_rows
 from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.thread_list import names_board
@@ -84,7 +91,7 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         raise ParseError(f"{url}: lists the threads of one month or year; give the address of a list of all threads")
     if proposed.boards:
         return proposed
-    raise _no_forum(discovery, proposed, links)
+    raise _no_forum(probe, discovery, proposed, links)
 
 
 def _with_drawn(probe: HttpProbe, discovery: Discovery, proposed: Findings, name: str, contact: str | None) -> Findings:
@@ -96,13 +103,16 @@ def _with_drawn(probe: HttpProbe, discovery: Discovery, proposed: Findings, name
         return replace(drawn, remarks=(*proposed.remarks, *drawn.remarks))
     if proposed.boards and not has_comments(proposed) and b"<script" in discovery.front.page.body:
         return with_drawn_comments(probe, proposed, contact)
+    if proposed.boards and draws_threads(probe):
+        return with_drawn_threads(probe, proposed, contact)
     return proposed
 
 
-def _no_forum(discovery: Discovery, proposed: Findings, links: Sequence[str]) -> PageError:
+def _no_forum(probe: HttpProbe, discovery: Discovery, proposed: Findings, links: Sequence[str]) -> PageError:
     """Return the reason for which a page is no forum that guests can read. `links` were followed in vain."""
     url = discovery.place.url
-    if asks_for_login(discovery.front):
+    behind = [Document(probe.page(link)) for link in links if probe.has(link)]
+    if any(map(asks_for_login, [discovery.front, *behind])):
         return AccessDenied(
             f"{url} asks for a login and shows guests no boards; `login` in a site file reads them as a member, "
             "see docs/access.md"

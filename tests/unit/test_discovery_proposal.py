@@ -16,6 +16,7 @@ from crawl_tasks.discovery.address_template import paged_template
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import reread
 from crawl_tasks.discovery.start_page import is_one_of_several
+from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
@@ -62,6 +63,61 @@ def test_a_page_without_threads_is_said_to_be_no_forum(tmp_path: Path) -> None:
     assert "no forum was found here" in result.stderr
     assert "button" not in result.stderr
     assert not (tmp_path / "sites").exists()
+
+
+FRAME = """<!DOCTYPE html><title>Chains</title><div id=app>Loading...</div><script>
+fetch('/api%s').then(one => one.text()).then(text => { app.innerHTML = text })</script>"""
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_threads_that_scripts_draw_behind_boards_in_html_are_drawn(tmp_path: Path) -> None:
+    html, boards = {"Content_Type": "text/html"}, {1: range(10, 20), 2: range(20, 30)}
+    server = HostileServer(
+        {"/": page(b"<title>Chains</title><li><a href=/board/1>Board 1</a></li><li><a href=/board/2>Board 2</a></li>")}
+    )
+    for board, shown in boards.items():
+        rows = "".join(
+            f"<li class=row data-id={at}><a class=title href=/topic/{at}>Title of thread {at}</a>"
+            f" <span class=author>ann{at}</span>"
+            f" <time datetime=2026-01-{at}T10:00:00Z>2026-01-{at}T10:00:00Z</time> <b class=replies>3</b></li>"
+            for at in shown
+        )  # fmt: skip
+        server.routes[f"/board/{board}"] = page(f"<title>Chains</title><h1>Board</h1><ul>{rows}</ul>".encode(), **html)
+        for at in shown:
+            server.routes[f"/topic/{at}"] = page((FRAME % f"/topic/{at}").encode(), **html)
+            server.routes[f"/api/topic/{at}"] = page(drawn_thread(at).encode(), **html)
+    result = run("new", server.base, "--name", "chains", home=tmp_path)
+    server.stop()
+
+    rules = (tmp_path / "sites" / "chains.yaml").read_text("utf-8")
+    site = load_site(tmp_path / "sites" / "chains.yaml")
+    assert "render: true" in rules
+    assert site.comment is not None or site.post.comments is not None
+    assert "scripts" in result.output
+
+
+def drawn_thread(at: int) -> str:
+    """Return what the script of a thread shows."""
+    replies = "".join(
+        f"<div class=reply id=r{at}{turn}><b class=who>bob{turn}</b>"
+        f" <time datetime='2026-01-{at}T1{turn}:00:00Z'>t</time>"
+        f"<p class=say>A reply on links, number {turn} of thread {at}.</p></div>" for turn in range(3)
+    )  # fmt: skip
+    return (
+        f"<h1>A thread on chains {at}</h1><div class=post><b class=who>ann{at}</b>"
+        f" <time datetime='2026-01-{at}T10:00:00Z'>t</time><p class=say>Words on chain {at}.</p></div>{replies}"
+    )
+
+
+def test_boards_that_are_a_login_page_to_guests_are_named(tmp_path: Path) -> None:
+    login = page(b"<title>Club</title><form method=post><input name=u><input type=password name=p></form>")
+    links = b"<title>Club</title><a href=/board/1>Board 1</a> <a href=/board/2>Forum 2</a>"
+    server = HostileServer({"/": page(links), "/board/1": login, "/board/2": login})
+    result = run("new", server.base, "--name", "club", home=tmp_path)
+    server.stop()
+
+    assert result.exit_code == Exit.FAILURES
+    assert "asks for a login" in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize(
