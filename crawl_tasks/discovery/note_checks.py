@@ -67,10 +67,14 @@ def _of_texts(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
 def _of_tails(pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
     """Yield what refutes the last texts of threads: the footer of their pages stands in them."""
     threads: dict[str, set[str]] = {}
+    others: set[str] = set()
     for one in pages:
         if one.parsed is not None and one.request.stage is not Stage.LIST:
-            threads.setdefault(one.request.key, set()).add(tail_of(one.parsed))
-    often = Counter(tail for tails in threads.values() for tail in tails if tail)
+            tail, lines = tail_of(one.parsed)
+            threads.setdefault(one.request.key, set()).add(tail)
+            others |= lines
+    # What people say elsewhere too is no footer.
+    often = Counter(tail for tails in threads.values() for tail in tails if tail and tail not in others)
     tail, count = often.most_common(1)[0] if often else ("", 0)
     if count >= FEW and 2 * count >= len(threads):
         text = f"those of {count} of {len(threads)} threads end with {tail[:60]!r}, as a footer does"

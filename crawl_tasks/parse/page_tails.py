@@ -14,17 +14,17 @@ _LEAST: Final = 6
 """Letters of the shortest line of a footer."""
 
 
-def tail_of(parsed: Parsed) -> str:
-    """Return the last line of a thread page's last text, without figures: footers count seconds and visitors.
+def tail_of(parsed: Parsed) -> tuple[str, frozenset[str]]:
+    """Return the last line of a thread page's last text, and all other lines of its texts, without figures.
 
-    It is empty for a text of one line, and for a line with which another text of the page ends too.
+    Footers count seconds and visitors. The line is empty for a text of one line, and where another line is the same.
     """
     texts = [post.body for post in parsed.items.posts] + [comment.body for comment in parsed.items.comments]
-    tails = [_last_line(text) for text in texts]
-    return tails[-1] if tails and tails[-1] not in tails[:-1] else ""
+    lines = [[_letters(line) for line in (text or "").strip().split("\n")] for text in texts]
+    last = lines[-1].pop() if lines and len(lines[-1]) > 1 else ""
+    others = frozenset(line for text in lines for line in text)
+    return (last if len(last) >= _LEAST and last not in others else ""), others
 
 
-def _last_line(text: str | None) -> str:
-    _, _, line = (text or "").rstrip().rpartition("\n")
-    letters = re.sub(r"[\W\d_]+", "", line).lower() if "\n" in (text or "").strip() else ""
-    return letters if len(letters) >= _LEAST else ""
+def _letters(line: str) -> str:
+    return re.sub(r"[\W\d_]+", "", line).lower()

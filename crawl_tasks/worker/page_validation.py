@@ -51,6 +51,7 @@ _PARTS = 10
 
 _FEW = 3
 _MOST_BOARDS = 1_000
+_MOST_LINES = 2_000
 _MANY_REPLIES = 5
 _LONG_TEXT = 20
 _AHEAD_S = 86_400 + 3600
@@ -65,6 +66,7 @@ class _SiteMemory:
     boards: set[str] = field(default_factory=set)
     texts: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
     tails: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=8))
+    lines: set[int] = field(default_factory=set)
     fitting: Counter[Stage] = field(default_factory=Counter)
     never_found: dict[str, set[str]] = field(default_factory=dict)
 
@@ -249,7 +251,12 @@ def _same_texts(memory: _SiteMemory, request: Request, parsed: Parsed) -> Iterat
         text, times = Counter(texts).most_common(1)[0]
         is_one = len(text) >= _LONG_TEXT and 2 * times > len(texts)
         yield "comments", f"{times} of {len(texts)} comments with one text on {request.address}" if is_one else ""
-    if tail := tail_of(parsed):
+    tail, lines = tail_of(parsed)
+    memory.lines.update(map(hash, lines))
+    if len(memory.lines) > _MOST_LINES:
+        memory.lines.clear()
+    # What people say elsewhere too is no footer.
+    if tail and hash(tail) not in memory.lines:
         same = next((key for key, other in memory.tails if key != request.key and other == hash(tail)), None)
         memory.tails.append((request.key, hash(tail)))
         text = f"{tail[:40]!r} ends the last text of post {same} too, as a footer does, on {request.address}"
