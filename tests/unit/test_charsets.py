@@ -131,7 +131,7 @@ def test_a_page_that_reads_plainly_better_in_another_charset_refutes_a_western_n
 
 def test_a_page_of_another_language_is_noticed_behind_many_of_the_usual_one() -> None:
     detector, named = CharsetDetector(), "text/html; charset=iso-8859-1"
-    for _ in range(40):
+    for _ in range(120):
         decoded(page(forum_page("iso-8859-1") * 3, named), detector=detector)
 
     polish, usual = (
