@@ -12,7 +12,6 @@ _END = b"</html"
 _END_WITHIN = 2000  # bytes: the whole page is searched only where the end is not there, as statistics may stand behind
 _BEGIN = re.compile(rb"<(?:!doctype\s+html|html[\s>])", re.IGNORECASE)
 _BEGIN_WITHIN = 2000
-_WIDE_WITHIN = 64
 _CONTAINER = re.compile(rb"<(/?)(?:div|table|ul|ol|dl|section|article|main)[\s>]", re.IGNORECASE)
 _NO_END = "the page ends before </html>{}: rows or comments may be missing"
 
@@ -33,8 +32,6 @@ class PageEnd:
         Where none was learned so far, elements that are open at the end of the page are worth a note: the forum may
         always write its pages so.
         """
-        if b"\0" in body[:_WIDE_WITHIN]:
-            body = body.replace(b"\0", b"")  # UTF-16, whose markup is ASCII with a NUL at each letter
         if _END in body[-_END_WITHIN:].lower() or _END in body.lower():
             return "", True
         if self._has_end:
