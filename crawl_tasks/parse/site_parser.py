@@ -32,7 +32,7 @@ class SiteParser:
     def __init__(self, site: Site) -> None:
         self.site = site
         self._context = ParseContext(site)
-        self._walls = {stage: self._walls_of(spec) for stage, spec in site.stages.items()}
+        self._walls = {stage: self._walls_of(stage, spec) for stage, spec in site.stages.items()}
         want = self._context.want()
         self._embedded = {
             stage: compile_embedded(spec.embedded, want) for stage, spec in site.stages.items() if spec.embedded
@@ -115,10 +115,13 @@ class SiteParser:
             parsed = read(request, document, tail)
         return parsed._replace(notes=(*parsed.notes, *notes)) if notes else parsed
 
-    def _walls_of(self, spec: StageSpec) -> tuple[Test | None, Test | None]:
-        want = self._context.want()
+    def _walls_of(self, stage: Stage, spec: StageSpec) -> tuple[Test | None, Test | None]:
+        want, gone_when = self._context.want(), spec.gone_when
+        # A further page of a thread that is gone is the same notice as its first one.
+        if gone_when is None and stage is Stage.COMMENT and self.site.post.format is spec.format:
+            gone_when = self.site.post.gone_when
         return (
-            compile_test(spec.gone_when, want) if spec.gone_when else None,
+            compile_test(gone_when, want) if gone_when else None,
             compile_test(spec.login_when, want) if spec.login_when else None,
         )
 

@@ -156,7 +156,9 @@ class StageSpec(Part):
     max_pages: int = Field(
         default=10_000, ge=1, le=MAX_PAGES, strict=True, description="No page beyond this is entered."
     )
-    gone_when: Pattern | None = optional("Found on a page that says: no such post (a soft 404).")
+    gone_when: Pattern | None = optional(
+        "Found on a page that says: no such post (a soft 404). `comment` has that of `post` unless it has its own."
+    )
     login_when: Pattern | None = optional("Found on a page that asks for a login.")
     parser: FunctionName | None = optional("package.module:function that reads the page instead of rules.")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from crawl_tasks.errors import ParseError
+from crawl_tasks.errors import Gone, ParseError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document
 from tests.unit.pages import COMMENT, LIST, POST, answer, ask, site_parser
@@ -671,3 +671,11 @@ def test_what_is_no_json_is_told_with_the_place_and_what_stands_there(body: str,
         Document(answer(ask(Stage.LIST), body)).json  # noqa: B018 (read for its error)
 
     assert f"is not JSON, {says}" in str(caught.value) or f"is not JSON, line 1, column 1: {says}" in str(caught.value)
+
+
+def test_a_further_page_of_a_thread_that_is_gone_says_so_by_the_words_of_its_first_page() -> None:
+    parser = site_parser(post="  pages: .pages\n  gone_when: {css: p.message, regex: no such thread}")
+    request = ask(Stage.COMMENT, page=2)
+
+    with pytest.raises(Gone):
+        parser.parse(request, answer(request, "<p class=message>There is no such thread.</p>"), 0)
