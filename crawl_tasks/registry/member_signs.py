@@ -70,7 +70,8 @@ def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign
             return Sign.GUEST if is_denied else Sign.MEMBER
         _cut(document, written[stage], is_by_tree=spec.success.css is not None)
         if found(document.root, document):
-            return Sign.MEMBER
+            # The session of a drawn page may have ended between its frame and what its scripts asked for.
+            return Sign.NONE if page.is_rendered else Sign.MEMBER
         return Sign.GUEST if is_denied else Sign.NONE
 
     return signs

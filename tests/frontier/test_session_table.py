@@ -52,7 +52,7 @@ def test_a_page_that_does_not_say_who_asked_is_no_proof(
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-@pytest.mark.parametrize(("end", "answer"), [("each 9 requests", "404"), ("once", "401")])
+@pytest.mark.parametrize(("end", "answer"), [("each 9 requests", "404"), ("each 9 requests", "fewer"), ("once", "401")])
 def test_a_session_that_ends_within_a_drawn_page_loses_nothing(
     client: redis.Redis, frontier: Frontier, tmp_path: Path, end: str, answer: str
 ) -> None:
