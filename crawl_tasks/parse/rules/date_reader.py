@@ -32,7 +32,7 @@ class PageClock:
     languages: tuple[str, ...] = ()
 
 
-class _Formats:
+class _FormatOrders:
     """The strptime formats of a rule, and the orders that those of figures say."""
 
     def __init__(self, formats: tuple[str, ...]) -> None:
@@ -57,7 +57,7 @@ class _Formats:
 
 def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Document], int | None]:
     """Return a function that reads a date of a page, and notes on the page which dates have an order to be told."""
-    zone, languages, forms = clock.zone, clock.languages, _Formats(formats)
+    zone, languages, forms = clock.zone, clock.languages, _FormatOrders(formats)
     orders = [order for form in formats if (order := order_of_format(form)) is not None]
     is_behind_year = DateOrder.YDM in orders
     with_year_first = DateOrder.YMD if DateOrder.YMD in orders else next(iter(orders), None)
