@@ -1,14 +1,14 @@
 """Lost records: what rules leave out of a page, and the notes on it.
 
 A rule for records that fits most of a page is silent on the rest: `tr.topic:not(.hot)` leaves out the busiest threads,
-`div.post[id]` the posts of guests. Elements beside the records, of their tag and with one of their classes, are
-therefore held against the rules of the fields.
+`div.post[id]` the posts of guests. Elements of their tag, with one of their classes or beside them, are therefore held
+against the rules of the fields.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
 from selectolax.lexbor import LexborNode
@@ -119,22 +119,24 @@ class LookAlikes:
     def _beside(self, where: LexborNode, records: list[LexborNode]) -> list[tuple[LexborNode, bool]]:
         """Return the elements in places of records and like them, each with whether it is above the first record."""
         mine = {node.mem_id for node in records}
-        nodes = list(_alike(where, records))
-        if all(node.mem_id in mine for node in nodes):
+        groups = _alike(where, records)
+        if all(node.mem_id in mine for nodes in groups for node in nodes):
             return []
-        places, around, is_above = {_place(node) for node in records[:_SAMPLE]}, _above(records), True
-        found: list[tuple[LexborNode, bool]] = []
-        for node in nodes:
-            if node.mem_id in mine:
-                is_above = False
-            elif (
-                len(found) < _MOST
-                and node.mem_id not in around
-                and _place(node) in places
-                and (self._nested or not is_in(node.parent, mine))
-            ):
-                found.append((node, is_above))
-        return found
+        places, around = {_place(node) for node in records[:_SAMPLE]}, _above(records)
+        found: dict[int, tuple[LexborNode, bool]] = {}
+        for nodes in groups:
+            is_above = True
+            for node in nodes:
+                if node.mem_id in mine:
+                    is_above = False
+                elif (
+                    len(found) < _MOST
+                    and node.mem_id not in around
+                    and _place(node) in places
+                    and (self._nested or not is_in(node.parent, mine))
+                ):
+                    found.setdefault(node.mem_id, (node, is_above))
+        return list(found.values())
 
 
 def _above(records: Sequence[LexborNode]) -> set[int]:
@@ -167,16 +169,16 @@ def _place(node: LexborNode) -> tuple[str, ...]:
     return tuple(tags)
 
 
-def _alike(where: LexborNode, records: Sequence[LexborNode]) -> Iterator[LexborNode]:
-    """Yield the elements with the tag of the records and a class that these share, else all beside them."""
+def _alike(where: LexborNode, records: Sequence[LexborNode]) -> list[list[LexborNode]]:
+    """Return groups of elements with the tag of the records: those of a class that these share, and those beside them.
+
+    Each is in document order, with the records among them.
+    """
     # The last record has the classes that all share, and few others: reading those of each would take as long again.
     first, last = records[0], records[-1]
-    names = set((first.attributes.get("class") or "").split()).intersection(
-        (last.attributes.get("class") or "").split()
-    )
-    chosen = sorted(filter(_IS_NAME, names))[:_MOST_CLASSES]
-    if chosen:
-        yield from find_all(where, ", ".join(f"{first.tag}.{name}" for name in chosen))
-        return
-    for parent in {above.mem_id: above for record in records if (above := record.parent) is not None}.values():
-        yield from (node for node in parent.iter() if node.tag == first.tag)
+    names = set((first.attributes.get("class") or "").split())
+    chosen = sorted(filter(_IS_NAME, names.intersection((last.attributes.get("class") or "").split())))
+    css = ", ".join(f"{first.tag}.{name}" for name in chosen[:_MOST_CLASSES])
+    parents = {above.mem_id: above for record in (first, last) if (above := record.parent) is not None}
+    beside = [[node for node in parent.iter() if node.tag == first.tag] for parent in parents.values()]
+    return [find_all(where, css), *beside] if css else beside

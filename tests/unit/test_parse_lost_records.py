@@ -47,6 +47,12 @@ def test_rows_that_a_rule_leaves_out_are_named(record: str) -> None:
     assert listed(record, page) == [f"2 of 12 {SAID} (the first: '7')"]
 
 
+def test_rows_of_another_class_beside_the_records_are_named() -> None:
+    page = rows(row(7, "hot"), row(8, "hot"), "<tr class=foot><td><a class=t href=/rules>rules</a></td></tr>")
+
+    assert listed("tr.topic", page) == [f"2 of 12 {SAID} (the first: '7')"]
+
+
 @pytest.mark.parametrize(
     "beside",
     [
@@ -84,6 +90,13 @@ def test_posts_that_a_rule_leaves_out_are_named(record: str, number: int | None)
     [note] = talk(record, page)
 
     assert note.startswith(f"1 of 13 {SAID}")
+
+
+@pytest.mark.parametrize("classes", ["opening", "post first"])
+def test_the_post_above_its_comments_is_none_of_them(classes: str) -> None:
+    page = f"<h1>x</h1><p class=body>x</p>{post(77, 'op', classes)}{MEMBERS}"
+
+    assert talk("div.member", page, Stage.POST) == []
 
 
 def test_the_post_above_its_comments_and_quotes_within_them_are_not_named() -> None:
