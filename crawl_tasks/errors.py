@@ -96,7 +96,7 @@ class StoreError(BackendError):
     """The database cannot be written or read."""
 
 
-class NothingStored(StoreError):
+class NoTables(StoreError):
     """The database is well and has none of our tables yet."""
 
 

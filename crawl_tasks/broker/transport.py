@@ -262,7 +262,7 @@ class Channel(stock.Channel):
 
     def adopt_unacked(self) -> None:
         """Adopt messages that workers of an earlier version have left in kombu's own keys."""
-        text = (resources.files("crawl_tasks.broker") / "adopt.lua").read_text("utf-8")
+        text = (resources.files("crawl_tasks.broker") / "restore.lua").read_text("utf-8")
         keys = [stock.Channel.unacked_key, stock.Channel.unacked_index_key, self.unacked_key, self.unacked_index_key]
         cursor, adopted = "0", 0
         try:

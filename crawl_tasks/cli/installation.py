@@ -16,7 +16,7 @@ from typing import NamedTuple
 import redis
 
 from crawl_tasks.cli.sites import checked_sites, site_files
-from crawl_tasks.errors import BackendError, ConfigError, NothingStored
+from crawl_tasks.errors import BackendError, ConfigError, NoTables
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.humanize import duration
@@ -177,7 +177,7 @@ def _database(settings: Settings) -> Fact | Problem:
     try:
         with explained(url), Store(url).open(create=False) as store, store.database.writing():
             return Fact("database", gettext("{url} is open for writing", url=url))
-    except NothingStored:
+    except NoTables:
         return Fact("database", gettext("{url} is empty yet; the first crawl fills it", url=url))
     except BackendError as error:
         return kinds.DATABASE_DOWN.problem(reason=error)

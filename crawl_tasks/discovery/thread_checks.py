@@ -15,7 +15,7 @@ from crawl_tasks.discovery.site_check import FEW, FUTURE_S, SiteCheck, mostly, n
 from crawl_tasks.discovery.slot_texts import is_of_author
 from crawl_tasks.discovery.timestamps import moment_of
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
-from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
+from crawl_tasks.parse.date_checks import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.values.text import letters
 from crawl_tasks.sites.field_rules import As, kind_of
 from crawl_tasks.sites.schema import Site

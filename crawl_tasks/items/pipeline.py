@@ -9,7 +9,7 @@ from itertools import islice
 from crawl_tasks.errors import Crashed, PageError, SiteError
 from crawl_tasks.items.steps import DropItem, Given, Item, compile_bundled
 from crawl_tasks.model import Comment, Parsed, Post, Request
-from crawl_tasks.model.foreign_items import checked_item
+from crawl_tasks.model.item_checks import checked_item
 from crawl_tasks.sites.functions import failure_text, find_function
 from crawl_tasks.sites.item_steps import ItemStep, StepKind
 from crawl_tasks.sites.schema import Site

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.model import Comment, Forum, Items, Parsed, Post, Request, Stage
-from crawl_tasks.model.foreign_items import checked_item
+from crawl_tasks.model.item_checks import checked_item
 from crawl_tasks.model.surrogates import whole_parsed
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.functions import failure_text, find_function

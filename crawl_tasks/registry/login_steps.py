@@ -15,7 +15,7 @@ from crawl_tasks.fetch.login_sessions import LoginPolicy, Send
 from crawl_tasks.model import Fetched, HttpRequest
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.charset import charset_of
-from crawl_tasks.registry.member_signs import member_signs, member_test
+from crawl_tasks.registry.session_sign import member_signs, member_test
 from crawl_tasks.sites.functions import find_function, place_of
 from crawl_tasks.sites.request_headers import check_headers, forum_secret
 from crawl_tasks.sites.schema import Site

@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from crawl_tasks.errors import NothingStored, StoreError
+from crawl_tasks.errors import NoTables, StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
 from crawl_tasks.store.migrations import STEPS, Step, bring_up, build_missing, version_after
@@ -144,7 +144,7 @@ class Database:
             ):
                 grant = f"GRANT USAGE, CREATE ON SCHEMA public TO {self.url.username}"
                 return StoreError(f"store: {where}: this user may not make tables in its schema; run {grant}")
-        return NothingStored(f"store: {where}: no crawl was ever stored here; check the database URL")
+        return NoTables(f"store: {where}: no crawl was ever stored here; check the database URL")
 
     def _version_there(self, connection: Connection) -> int | None:
         """Return the stored schema version, None for an empty database. Raise for a foreign or a later schema."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
-from crawl_tasks.parse.chronology import LATE_S, early_edits, waited_s
+from crawl_tasks.parse.date_checks import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.lost_records import lost_records

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from crawl_tasks.model import Comment, Forum, Post
-from crawl_tasks.model.foreign_items import checked_item
+from crawl_tasks.model.item_checks import checked_item
 
 TAG = BeautifulSoup("<b>x</b>", "html.parser").b
 NOON = datetime(2026, 1, 2, 12, tzinfo=timezone(timedelta(hours=8)))
