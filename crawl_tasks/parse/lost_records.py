@@ -1,8 +1,8 @@
 """Lost records: what rules leave out of a page, and the notes on it.
 
-A rule for records that fits most of a page is silent on the rest: `tr.topic:not(.hot)` leaves out the busiest threads,
+A rule for records that fits most of a page is silent on the rest: `tr.topic` leaves out rows of the class `hottopic`,
 `div.post[id]` the posts of guests. Elements of their tag, with one of their classes or beside them, are therefore held
-against the rules of the fields.
+against the rules of the fields. What a rule names in `:not()` it leaves out on purpose: a note says so, and no more.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ RARE: Final = 5
 """Of so many records one may be an advertisement."""
 
 _BESIDE: Final = "are read as the records beside, and `record` leaves them out"
+_ON_PURPOSE: Final = "are read as the records beside, and `:not()` in `record` leaves them out"
+_NOT: Final = re.compile(r":not\(([^()]*)\)")
 _LEFT_OUT: Final = re.compile(rf"(\d+) of \d+ {_BESIDE}")
 _LOST: Final = re.compile(rf"(\d+) of (\d+) records (?:{BARE}|without comment_id|were left out: their comment_id)")
 _MAINS: Final = ("title", "author", "created_at", "body")
@@ -77,6 +79,8 @@ class LookAlikes:
         self._tests = {name: _test(rule, want) for name, rule in spec.fields.items() if name != key}
         self._may_lack_key = not is_list
         self._has_post_above = not is_list and not (isinstance(spec, Records) and spec.begins_with_post)
+        css = spec.record.css if spec.record is not None else None
+        self._excluded = ", ".join(filter(None, _NOT.findall(css or "")))
         self._nested = not isinstance(spec, ListSpec) and spec.nesting is Nesting.NESTED
 
     def note(self, where: Where, document: Document, records: Sequence[Where], ids: Iterable[Plain]) -> str:
@@ -89,6 +93,8 @@ class LookAlikes:
             return ""
         usual = [name for name, test in self._tests.items() if _is_usual(test, nodes[:_SAMPLE], document)]
         known, lost, may_be_post = {f"{value}" for value in ids}, list[str](), self._has_post_above
+        excluded = {node.mem_id for node in find_all(where, self._excluded)} if self._excluded else set()
+        meant: list[str] = []
         for node, is_above in beside:
             if (key := self._read_as_record(node, document, usual, known)) is None:
                 continue
@@ -97,11 +103,15 @@ class LookAlikes:
                 may_be_post = False
                 continue
             known.add(key)
-            lost.append(key)
-        if not lost:
+            if node.mem_id in excluded:
+                meant.append(key)
+            else:
+                lost.append(key)
+        if not lost and not meant:
             return ""
-        example = f" (the first: {lost[0][:40]!r})" if lost[0] else ""
-        return f"{len(lost)} of {len(nodes) + len(lost)} {_BESIDE}{example}"
+        what, left_out = (_BESIDE, lost) if lost else (_ON_PURPOSE, meant)
+        example = f" (the first: {left_out[0][:40]!r})" if left_out[0] else ""
+        return f"{len(left_out)} of {len(nodes) + len(left_out)} {what}{example}"
 
     def _read_as_record(
         self, node: LexborNode, document: Document, usual: Sequence[str], known: Set[str]

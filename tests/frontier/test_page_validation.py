@@ -306,15 +306,19 @@ def test_replies_of_a_few_threads_that_have_no_id_are_told(crawl: SmallCrawl, th
     assert ("3 of 6 records without comment_id were left out on" in said(crawl.frontier)) == is_told
 
 
-def test_rows_that_the_rule_for_records_leaves_out_are_told(crawl: SmallCrawl) -> None:
-    crawl.publish(rules=RULES.replace("record: .row", "record: .row:not(.hot)"))
+@pytest.mark.parametrize(("record", "is_told"), [("'.row[class=row]'", True), (".row:not(.hot)", False)])
+def test_rows_that_the_rule_for_records_leaves_out_are_told_unless_it_names_them(
+    crawl: SmallCrawl, record: str, *, is_told: bool
+) -> None:
+    crawl.publish(rules=RULES.replace("record: .row", f"record: {record}"))
     fill(crawl, REPLIES)
     page = str(crawl.forum.pages["/list/1/1"]).replace("class=row", "class='row hot'", 3)
     for _ in range(2):
         crawl.forum.pages["/list/1/1"] = page
         crawl.scan()
 
-    assert f"3 of {len(THREADS)} are read as the records beside, and `record` leaves them out" in said(crawl.frontier)
+    words = f"3 of {len(THREADS)} are read as the records beside, and `record` leaves them out"
+    assert (words in said(crawl.frontier)) is is_told
 
 
 def test_a_footer_in_the_last_reply_of_each_page_is_told(crawl: SmallCrawl) -> None:
