@@ -11,8 +11,8 @@ from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.comment_reader import MOVING_ID
 from crawl_tasks.parse.lost_records import lost_records
-from crawl_tasks.parse.page_tails import tail_of
 from crawl_tasks.parse.pagination import LEADS_BACK
+from crawl_tasks.parse.text_lines import tail_of
 from crawl_tasks.parse.values.charset import LOST
 
 

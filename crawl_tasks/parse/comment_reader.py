@@ -15,7 +15,7 @@ from crawl_tasks.errors import ParseError
 from crawl_tasks.model import Comment, Request
 from crawl_tasks.parse.context import ParseContext, barren, check_required, extras, mains, picked, places, required
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.lost_records import BARE, RARE, look_alikes
+from crawl_tasks.parse.lost_records import BARE, RARE, record_siblings
 from crawl_tasks.parse.rules.compile import Where, compile_rule
 from crawl_tasks.parse.rules.table import Column, Table, TableReader, first_left_out
 from crawl_tasks.parse.values.dates import is_fixed
@@ -60,7 +60,7 @@ class CommentReader:
         self._extra = extra_fields(spec.fields, COMMENT_FIELDS)
         self._first = first_left_out(record)
         self._id = columns["comment_id"].read if "comment_id" in columns else None
-        self._look_alikes = look_alikes(spec, context)
+        self._look_alikes = record_siblings(spec, context)
 
     def read(
         self, request: Request, where: Where, document: Document, *, page: int

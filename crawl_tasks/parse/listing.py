@@ -25,7 +25,7 @@ from crawl_tasks.parse.context import (
     with_blanks,
 )
 from crawl_tasks.parse.document import Document
-from crawl_tasks.parse.lost_records import look_alikes
+from crawl_tasks.parse.lost_records import record_siblings
 from crawl_tasks.parse.pager import Pager, Pages
 from crawl_tasks.parse.pagination import alive, following, is_pinned, next_pages, oldest_reply, repeated
 from crawl_tasks.parse.rules.compile import CompiledRule, Where, compile_rule, compile_test
@@ -68,7 +68,7 @@ class ListReader:
         columns = context.fields(spec.fields, at_page=False)
         self._signs = tuple(self._sign(sign, f"#{place}", columns) for place, sign in enumerate(spec.revision))
         self._table = TableReader(record, columns, nested=False, siblings=spec.siblings)
-        self._look_alikes = look_alikes(spec, context)
+        self._look_alikes = record_siblings(spec, context)
         self._pager = Pager(spec, context.want())
         self._title = context.field("title", spec.title, at_page=True).read if spec.title else None
         self._guest = compile_test(spec.guest, context.want(), at_page=False) if spec.guest else None

@@ -58,16 +58,16 @@ def lost_records(notes: Iterable[str]) -> tuple[int, str]:
     return max(found)
 
 
-def look_alikes(spec: ListSpec | CommentSpec | Records, context: ParseContext) -> LookAlikes | None:
+def record_siblings(spec: ListSpec | CommentSpec | Records, context: ParseContext) -> RecordSiblings | None:
     """Return the test for what a rule leaves out beside the records, None for rules that say no elements.
 
     The rules of presets are tried, and leave out what is no record.
     """
     is_said = context.site.engine is None and spec.record is not None and spec.record.css is not None
-    return LookAlikes(spec, context.want()) if is_said and not spec.siblings else None
+    return RecordSiblings(spec, context.want()) if is_said and not spec.siblings else None
 
 
-class LookAlikes:
+class RecordSiblings:
     """The test for elements that are read as the records are, and that the rule for records leaves out."""
 
     def __init__(self, spec: ListSpec | CommentSpec | Records, want: Want) -> None:

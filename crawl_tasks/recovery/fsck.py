@@ -22,7 +22,7 @@ from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, READ_BEFORE, UNREAD_REVISIONS
 from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.rebuild import CHUNK
-from crawl_tasks.recovery.unstored_pages import unstored_pages
+from crawl_tasks.recovery.stored_pages import unstored_pages
 from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, other_counts, read_before, readers, remembered, unread_revisions

@@ -20,9 +20,9 @@ from crawl_tasks.parse.date_checks import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.lost_records import lost_records
-from crawl_tasks.parse.page_tails import tail_of
 from crawl_tasks.parse.pagination import LEADS_BACK
 from crawl_tasks.parse.pagination_links import unread_page
+from crawl_tasks.parse.text_lines import tail_of
 from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.parse.values.charset_detector import CONTRADICTED
 from crawl_tasks.parse.values.future_dates import ahead_s, zone_hint

@@ -7,7 +7,7 @@ import pytest
 from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Request, Stage
-from crawl_tasks.parse.page_tails import tail_of
+from crawl_tasks.parse.text_lines import tail_of
 from tests.unit.pages import BASE, site_parser
 
 FOOTER = "Board index\nPowered by Forum 1.2. Page made in 0.{} s"
