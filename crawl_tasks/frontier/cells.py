@@ -108,10 +108,18 @@ class Cells:
         for frontier in self:
             if site in frontier.sites.leaving():
                 raise ConfigError(f"site {site!r} is on its way to another cell; finish that: crawl-tasks sites move")
-            # Those of a site that was removed here.
-            if frontier.sites.has_decisions(site):
-                return frontier
-        return self.by_name[home_of(site, self.names)]
+        return self.home(site)
+
+    def home(self, site: str) -> Frontier:
+        """Return the frontier of the cell where a site goes that is published in none."""
+        # The cell that it moved to may have been lost, and the one that it has left publishes it no more.
+        reached = {frontier.cell: frontier.sites.moved_to(site) for frontier in self}
+        for cell in reached.values():
+            if cell in self.by_name and not reached.get(cell):
+                return self.by_name[cell]
+        # Those of a site that was removed here.
+        decided = (frontier for frontier in self if frontier.sites.has_decisions(site))
+        return next(decided, self.by_name[home_of(site, self.names)])
 
     def misplaced(self) -> dict[str, Frontier]:
         """Return the sites that the hash gives to another cell, or that are on their way, with where they are."""

@@ -125,6 +125,7 @@ class Keys:
         self.halt = f"{prefix}:halt"
         self.only = f"{prefix}:only"
         self.leaving = f"{prefix}:leaving"
+        self.moved = f"{prefix}:moved"
         self.ages = f"{prefix}:ages"
         self.underway = f"{prefix}:underway"
         self.alive = f"{prefix}:alive"

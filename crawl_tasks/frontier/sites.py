@@ -164,6 +164,11 @@ class Sites:
         return bool(self._client.exists(self._keys.decisions(site)))
 
     @explained("site")
+    def moved_to(self, site: str) -> str:
+        """Return the cell that a site has moved to from here, or nothing."""
+        return (cast("bytes | None", self._client.hget(self._keys.moved, site)) or b"").decode()
+
+    @explained("site")
     def is_frozen(self, site: str) -> bool:
         """Return whether a site that moves is frozen here."""
         return bool(self._client.exists(f"{self._keys.site(site)}:frozen"))

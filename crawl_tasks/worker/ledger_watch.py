@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.cells import Cells, home_of
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.store.upsert import Store
@@ -120,7 +120,7 @@ class LedgerWatch:
         cells = {name: each.cell for each in self._cells for name in each.sites.names()}
         decisions = store.decisions(self._frontier.ledger)
         unknown = {one.site for one in decisions} - cells.keys()
-        cells |= {site: home_of(site, self._cells.names) for site in unknown}
+        cells |= {site: self._cells.home(site).cell for site in unknown}
         of_cell = (one for one in decisions if cells[one.site] == self._frontier.cell)
         if restored := self._admin.decisions.restore(of_cell):
             log.warning("decisions restored that Redis had forgotten", extra={"count": restored})

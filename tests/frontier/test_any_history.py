@@ -211,16 +211,22 @@ class AnyHistory(RuleBasedStateMachine):
         frontier.outbox.ack({"demo": [page for page, _ in batch.pages]}, change_id=written.change_id)
 
     def _recover(self) -> None:
-        """Do as an operator whom `check` has told."""
+        """Do as an operator whom `check` has told, beside store workers that look after both cells."""
         cells = Cells([one.frontier for one in self._cells])
         with suppress(ConfigError):  # nothing was stored since the site was published anew
             for frontier in cells:
                 prepare_rebuild(frontier, self._store, None, cells).run_if_lost(lambda _: None)
-        places = [at for at, one in enumerate(self._cells) if one.frontier.sites.is_published("demo")]
-        if not places:
+        self._look()
+        [self._at] = (at for at, one in enumerate(self._cells) if one.frontier is cells.of("demo"))
+        if not self._frontier.sites.is_published("demo"):
             self._publish()
-        [self._at] = places or [self._at]
         self._crawl.work()
+
+    def _look(self) -> None:
+        """Look as the store workers of both cells do: they hand Redis the decisions that it has forgotten."""
+        cells = Cells([one.frontier for one in self._cells])
+        for frontier in cells:
+            LedgerWatch(frontier, lambda: self._store, contact=None, by_itself=False, cells=cells).look()
 
     def _command(self, step: int, command: Callable[[], object]) -> None:
         """Run a command that is killed in front of its n-th call."""
@@ -374,8 +380,7 @@ class AnyHistory(RuleBasedStateMachine):
             self._crawl.client.flushdb()
             for key, value in self._kept.items():
                 self._crawl.client.restore(key, 0, value)
-        cells = Cells([one.frontier for one in self._cells])
-        LedgerWatch(self._frontier, lambda: self._store, contact=None, by_itself=False, cells=cells).look()
+        self._look()
         self._recover()
         with suppress(Exception):
             self._publish()

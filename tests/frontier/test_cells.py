@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import permutations
+from pathlib import Path
 
 import pytest
 import redis
@@ -25,6 +27,9 @@ from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.ledger_watch import LedgerWatch
+from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.by_hand import NOTHING, TERMS, board, lease, post, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl, small_forum
@@ -320,6 +325,25 @@ def test_a_process_that_does_not_know_the_new_cell_cannot_begin_the_site_anew(ce
     move(two, one)
     one.sites.publish("demo", "v2", "{}", TERMS, [])
     assert two.sites.names() == []
+
+
+@pytest.mark.parametrize(("at", "to"), [*permutations(range(3), 2)])
+def test_a_site_whose_new_cell_was_lost_before_anything_was_stored_begins_anew_in_it(
+    cells: list[Frontier], tmp_path: Path, at: int, to: int
+) -> None:
+    source, target, all_cells = cells[at], cells[to], Cells(cells)
+    with Store(f"sqlite:///{tmp_path}/crawl.db").open() as store:
+        source.sites.publish("demo", "v1", "{}", TERMS, [])
+        source.sites.pause("demo", Operator("ann@host", "why"))
+        OutboxConsumer(source, lambda: store, batch=100, worth=1).run()
+        move(source, target)
+        target.client.flushdb()
+
+        LedgerWatch(target, lambda: store, contact=None, by_itself=False, cells=all_cells).look()
+    begun = all_cells.of("demo")
+    begun.sites.publish("demo", "v1", "{}", TERMS, [])
+
+    assert (begun.cell, begun.client.hget("test:s:demo", "paused")) == (target.cell, b"1")
 
 
 def test_a_mover_that_was_overtaken_changes_nothing_any_more(cells: list[Frontier]) -> None:
