@@ -387,21 +387,28 @@ class AnyHistory(RuleBasedStateMachine):
 
     # -- workers ------------------------------------------------------------
 
-    @rule(dies=st.booleans())
-    def work_badly(self, *, dies: bool) -> None:
+    @rule(dies=st.booleans(), is_second=st.booleans())
+    def work_badly(self, *, dies: bool, is_second: bool) -> None:
         """Let a worker die with a page, or wake up behind another one, or send its commit twice."""
         self._crawl.make_due()
         self._frontier.produce()
         for rid in list(self._crawl.client.hkeys("test:s:demo:open"))[:1]:
             held = self._frontier.lease("demo", int(rid))
             if isinstance(held, Lease):
-                self._crawl.client.zadd("test:s:demo:leased", {rid: 0})
-                self._crawl.client.zadd("test:due", {"demo": 0})
-                self._frontier.tick("me")
+                self._lose_lease(rid)
+                second = self._frontier.lease("demo", int(rid)) if is_second else None
                 if not dies:
                     assert self._frontier.commit(held, NOTHING) is None
+                if isinstance(second, Lease):
+                    self._lose_lease(rid)
         self._crawl.work()
         self._scan()
+
+    def _lose_lease(self, rid: bytes) -> None:
+        """Let the time of a lease run out."""
+        self._crawl.client.zadd("test:s:demo:leased", {rid: 0})
+        self._crawl.client.zadd("test:due", {"demo": 0})
+        self._frontier.tick("me")
 
     @rule(is_first=st.booleans())
     def sleep_in_the_store(self, *, is_first: bool) -> None:
