@@ -44,7 +44,7 @@ from crawl_tasks.worker.database_guard import DatabaseGuard
 from crawl_tasks.worker.ledger_watch import LedgerWatch, prepare_rebuild
 from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.store_task import OutboxConsumer
-from tests.frontier.by_hand import NOTHING
+from tests.frontier.by_hand import NOTHING, end_delays
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 
 HISTORIES = int(os.environ.get("HISTORIES", "80"))
@@ -405,10 +405,12 @@ class AnyHistory(RuleBasedStateMachine):
         self._scan()
 
     def _lose_lease(self, rid: bytes) -> None:
-        """Let the time of a lease run out."""
+        """Let the time of a lease run out, and the wait of a page behind that."""
         self._crawl.client.zadd("test:s:demo:leased", {rid: 0})
-        self._crawl.client.zadd("test:due", {"demo": 0})
-        self._frontier.tick("me")
+        for _ in range(2):
+            self._crawl.client.zadd("test:due", {"demo": 0})
+            self._frontier.tick("me")
+            end_delays(self._crawl.client)
 
     @rule(is_first=st.booleans())
     def sleep_in_the_store(self, *, is_first: bool) -> None:
