@@ -166,6 +166,8 @@ class PageTask:
             parsed = _without_proof(parsed, site, lease)
         if stages := site.stages_by_database:
             parsed = self._mark_stored(parsed, stages)
+            if lease.request.stage is Stage.POST and not lease.tail:
+                parsed = _with_comment_pages(parsed)
         return self.commits.commit(lease, site, timer, page, parsed, self.chain)
 
     def _fetched(self, lease: Lease, site: CompiledSite, timer: AttemptTimer) -> Fetched:
@@ -197,6 +199,16 @@ class PageTask:
         site = self._sites.latest(message.site)
         admission = self._frontier.admit(message.site, [request_of(message, site)])
         return Outcome.ADMITTED if admission.new else Outcome.KNOWN
+
+
+def _with_comment_pages(parsed: Parsed) -> Parsed:
+    """Return a post page of a thread without a tail, as behind a recovery, so that all comment pages are asked for."""
+    # The thread may have shrunk and grown again since they were stored with this very revision.
+    children = (
+        child._replace(is_stored=False, is_stored_otherwise=True) if child.is_stored else child
+        for child in parsed.children
+    )
+    return parsed._replace(children=tuple(children))
 
 
 def _without_proof(parsed: Parsed, site: CompiledSite, lease: Lease) -> Parsed:

@@ -16,6 +16,7 @@ from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.database_guard import DatabaseGuard
+from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
@@ -144,3 +145,24 @@ def test_a_thread_that_is_gone_is_asked_for_ever_more_seldom_and_read_when_it_is
 def test_lists_cannot_be_guarded_by_the_database() -> None:
     with pytest.raises(SiteError, match="the database guards no lists"):
         parse_site(RULES + "boards: [1]\nguard: database\n", "demo.yaml")
+
+
+@pytest.mark.parametrize("has_lost", [False, True])
+def test_a_thread_that_shrank_and_has_its_count_again_behind_a_loss_is_read_whole(
+    history: SmallCrawl, store: Store, *, has_lost: bool
+) -> None:
+    def show(replies: int, pages: int) -> list[str]:
+        history.forum.board("1", 1, f"10 {replies}", "11 0")
+        history.forum.thread("10", more=f"<i class=pages>{pages}</i>")
+        return posts_and_comments([*history.scan(), *history.store_into(store)])
+
+    show(5, 3)
+    show(2, 1)
+    if has_lost:
+        prepare_rebuild(history.frontier, store, None).run({"demo": history.publish(GUARD)}, lambda _: None)
+        history.work()
+
+    asked = show(5, 3)
+
+    assert asked == ["/comment/10/2", "/comment/10/3", "/post/10"]
+    assert posts_and_comments(history.scan()) == []
