@@ -247,6 +247,39 @@ GUARDS = (
         "tests/frontier/test_life_of_a_request.py",
         "failed",
     ),
+    Guard(
+        "a page of a thread that is gone lowers its tail",
+        f"{LUA}/request/commit.lua",
+        "  local tells_all = stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:'\n",
+        "  local tells_all = stage == 'post'\n",
+        "tests/frontier/test_changes_between_scans.py",
+        "failed",
+    ),
+    Guard(
+        "each of two lists has its own word of a thread",
+        f"{LUA}/lib/guard.lua",
+        "if is_other then write_own(t, older, high, low, mark) end",
+        "",
+        "tests/frontier/test_two_lists.py",
+        "failed",
+        also=("keep_own_word(t, older, high, low, mark, revision) end\n    return", "local _ = 0 end\n    return"),
+    ),
+    Guard(
+        "a database that was restored stays behind",
+        "crawl_tasks/store/ledger_notes.py",
+        "    if acked:\n",
+        "    if False:\n",
+        "tests/frontier/test_ages.py",
+        "failed",
+    ),
+    Guard(
+        "of the post pages of a thread the one that was leased last tells its tail",
+        f"{LUA}/request/commit.lua",
+        "if tonumber(ARGV[3]) > token and (",
+        "if (",
+        "tests/frontier/test_changes_between_scans.py",
+        "failed",
+    ),
 )
 
 

@@ -71,23 +71,10 @@ MUTATIONS = (
         "'at', string.format('%.0f', now_ms()))",
     ),
     _of(
-        "a page of a thread that is gone lowers its tail",
-        f"{LUA}/request/commit.lua",
-        "  local tells_all = stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:'\n",
-        "  local tells_all = stage == 'post'\n",
-    ),
-    _of(
         "what was seen before an erasure is not stored behind it",
         f"{STORE}/site_removal.py",
         "    kept = (page for page in pages if _seen_ms(page) > ends.get((page.site, _DATA), _NEVER))\n",
         "    kept = pages\n",
-    ),
-    _of(
-        "each of two lists has its own word of a thread",
-        f"{LUA}/lib/guard.lua",
-        "if is_other then write_own(t, older, high, low, mark) end",
-        "",
-        also=("keep_own_word(t, older, high, low, mark, revision) end\n    return", "local _ = 0 end\n    return"),
     ),
     _of(
         "a board that was taken out is walked no further",
@@ -96,22 +83,16 @@ MUTATIONS = (
         "",
     ),
     _of(
-        "a database that was restored stays behind",
-        f"{STORE}/ledger_notes.py",
-        "    if acked:\n",
-        "    if False:\n",
-    ),
-    _of(
         "what was open is fetched after a loss",
         f"{LUA}/admin/restore_requests.lua",
         "if flag == '!' and is_new then admit_line(site, ARGV[i], now, true) end",
         "",
     ),
     _of(
-        "of the post pages of a thread the one that was leased last tells its tail",
-        f"{LUA}/request/commit.lua",
-        "if tonumber(ARGV[3]) > token and (",
-        "if (",
+        "a site whose new cell was lost begins anew in it",
+        "crawl_tasks/frontier/cells.py",
+        "                return self.by_name[cell]\n",
+        "                break\n",
     ),
 )
 

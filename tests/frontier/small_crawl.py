@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -148,10 +148,10 @@ class SmallCrawl:
         publish_site(self.frontier, site, contact=None)
         return site
 
-    def work(self) -> list[str]:
-        """Work until nothing is released; give the paths that were fetched."""
+    def work(self, stages: Iterable[Stage] = tuple(Stage)) -> list[str]:
+        """Work until nothing is released, of some stages or of all; give the paths that were fetched."""
         before = len(self.forum.asked)
-        while hints := [(stage, hint) for stage in Stage for hint in self.client.rpop(stage.value, 1000) or ()]:
+        while hints := [(stage, hint) for stage in stages for hint in self.client.rpop(stage.value, 1000) or ()]:
             for stage, hint in hints:
                 self.pages.handle(TaskMessage("demo", stage, rid=json.loads(json.loads(hint)["body"])[1]["rid"]))
         return self.forum.asked[before:]

@@ -33,7 +33,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import Batch, read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Lease, Operator
+from crawl_tasks.model import Lease, Operator, Stage
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.registry.site_registry import SiteRegistry
@@ -82,6 +82,11 @@ class Thread:
         self.replies: list[str] = []
         self.ghosts = 0
 
+    @property
+    def body(self) -> str:
+        """The words of the post, which are others whenever the count of the replies is."""
+        return f"before {self.replies[-1]}" if self.replies else "alone"
+
 
 class Forum:
     """Two boards of threads, in the order of the last change, written as pages after each change."""
@@ -129,7 +134,8 @@ class Forum:
         shown = [thread.replies[at : at + PAGE_ROWS] for at in range(0, max(1, len(thread.replies)), PAGE_ROWS)]
         more = f"<b class=pages>{len(shown)}</b>"
         for page in range(len(shown), 0, -1):
-            self._served.thread(name, *(f"{one} words of {one}" for one in shown[page - 1]), more=more)
+            rows = (f"{one} words of {one}" for one in shown[page - 1])
+            self._served.thread(name, *rows, body=thread.body, more=more)
             pages[f"/comment/{name}/{page}"] = pages[f"/post/{name}"]
         del pages[f"/comment/{name}/1"]
         for beyond in range(len(shown) + 1, 1 if self._ends_with_404 else len(shown) + 12):
@@ -250,16 +256,23 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(changes=CHANGES, scans=st.integers(1, 2))
     def change(self, changes: list[tuple[str, int, int]], scans: int) -> None:
+        self._change(changes)
+        for _ in range(scans):
+            self._scan()
+
+    def _change(self, changes: list[tuple[str, int, int]]) -> None:
         # What falls and rises between two scans is found by full passes only.
         seen = dict[int, tuple[str, int]]()
         for kind, at, much in changes:
-            is_unseen = kind == "cut" and self._unwatched | ({self._boards} - {"1, 2"})
+            is_unseen = kind == "cut" and not self._is_watched()
             seen.setdefault(at % len(self._forum.threads), ("reply" if is_unseen else kind, much))
         for at, (kind, much) in seen.items():
             self._forum.change(kind, at, much)
         self._forum.write()
-        for _ in range(scans):
-            self._scan()
+
+    def _is_watched(self) -> bool:
+        """Return whether scans look at both boards."""
+        return not self._unwatched and self._boards == "1, 2"
 
     # -- operators ------------------------------------------------------------
 
@@ -295,11 +308,18 @@ class AnyHistory(RuleBasedStateMachine):
             assert sum(path.startswith(f"/list/{board}/") for path in asked) + open_pages <= 1
         self._scan()
 
-    @rule(step=st.integers(1, 9), erases=st.booleans())
-    def remove(self, step: int, *, erases: bool) -> None:
-        """Remove the site, cut off anywhere, and publish it again by its name."""
+    @rule(step=st.integers(1, 9), erases=st.booleans(), late=st.sampled_from(("", "stored", "rejected")))
+    def remove(self, step: int, late: str, *, erases: bool) -> None:
+        """Remove the site, cut off anywhere, and publish it again by its name. Its last pages may be late."""
         admin = Admin(self._frontier)
+        if late:
+            self._forum.change("reply", step, 1)
+            self._forum.write()
+            self._crawl.scan()
         if erases:
+            if late and self._is_watched():
+                self._forum.change("cut", step, 1)
+                self._forum.write()
             self._erased |= self._forum.cut
 
         def whole() -> None:
@@ -313,7 +333,11 @@ class AnyHistory(RuleBasedStateMachine):
         if erases:
             whole()
         self._publish()
+        if late == "rejected":
+            self._lay_aside(9)
         self._crawl.store_into(self._store)
+        if late:
+            self._scan()
 
     @rule(step=st.integers(1, 3))
     def flush(self, step: int) -> None:
@@ -342,13 +366,21 @@ class AnyHistory(RuleBasedStateMachine):
 
     # -- failures ------------------------------------------------------------
 
-    @rule(is_forced=st.booleans(), step=st.integers(1, 30))
-    def recover(self, step: int, *, is_forced: bool) -> None:
+    @rule(is_forced=st.booleans(), step=st.integers(1, 30), changes=st.none() | CHANGES)
+    def recover(self, step: int, changes: list[tuple[str, int, int]] | None, *, is_forced: bool) -> None:
+        """Lose the ledger, with threads that were listed and not read yet, or recover by hand, cut off anywhere."""
+        if not is_forced:
+            self._crawl.store_into(self._store)
+        if changes:
+            self._change(changes)
+            self._crawl.make_due()
+            self._frontier.produce()
+            self._crawl.work([Stage.LIST])
+            self._store_once()
         rebuild = prepare_rebuild(self._frontier, self._store, None)
         if is_forced:
             self._command(step, lambda: rebuild.run({"demo": self._site()}, lambda _: None, walk=True))
         else:
-            self._crawl.store_into(self._store)
             self._crawl.client.flushdb()
         self._recover()
 
@@ -367,7 +399,7 @@ class AnyHistory(RuleBasedStateMachine):
         """Bring Redis or the database back as it was before some changes, or before the site was begun anew."""
         self._keep_copies()
         if is_erased:
-            self.remove(9, erases=not is_database)
+            self.remove(9, "", erases=not is_database)
         self.change(changes, 1)
         if is_database:
             self._crawl.store_into(self._store)
@@ -412,11 +444,11 @@ class AnyHistory(RuleBasedStateMachine):
             self._frontier.tick("me")
             end_delays(self._crawl.client)
 
-    @rule(is_first=st.booleans())
-    def sleep_in_the_store(self, *, is_first: bool) -> None:
+    @rule(changes=CHANGES)
+    def sleep_in_the_store(self, changes: list[tuple[str, int, int]]) -> None:
         """Let a store worker draw pages and sleep, while another one takes them over and stores them."""
-        if is_first:
-            self._crawl.scan()
+        self._change(changes)
+        self._crawl.scan()
         drawn = self._frontier.outbox.draw("asleep", 5)
         if drawn.pages:
             self._asleep.append((self._frontier, drawn))
@@ -427,12 +459,15 @@ class AnyHistory(RuleBasedStateMachine):
         while self._asleep:
             self._write(*self._asleep.pop())
 
-    @rule(most=st.integers(1, 3))
-    def reject(self, most: int) -> None:
+    @rule(changes=CHANGES, most=st.integers(1, 3))
+    def reject(self, changes: list[tuple[str, int, int]], most: int) -> None:
         """Lay pages aside that the database refuses."""
+        self._change(changes)
         self._crawl.scan()
-        drawn = self._frontier.outbox.draw("refused", most)
-        for page, _ in drawn.pages:
+        self._lay_aside(most)
+
+    def _lay_aside(self, most: int) -> None:
+        for page, _ in self._frontier.outbox.draw("refused", most).pages:
             Admin(self._frontier).failed.items.put(page, "refused")
 
     @rule()
@@ -475,15 +510,15 @@ class AnyHistory(RuleBasedStateMachine):
         return "pause" if paused == b"1" else "drain" if draining == b"1" else "run"
 
     def _wanted(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the state of the threads that are there, and the words of their replies."""
+        """Return the state and the words of the threads that are there, and the words of their replies."""
         live = [thread for thread in self._forum.threads if not thread.is_gone]
         words = {reply: f"words of {reply}" for thread in live for reply in thread.replies}
-        return dict.fromkeys((str(thread.number) for thread in live), "normal"), words
+        return {str(thread.number): f"normal: {thread.body}" for thread in live}, words
 
     def _stored(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the same of the rows. Replies that went are marked by full passes only, and threads by their pages."""
         posts, words = self._wanted()
-        states = dict(self._rows("select post_id, coalesce(state, 'normal') from posts"))
+        states = dict(self._rows("select post_id, coalesce(state, 'normal') || ': ' || body from posts"))
         bodies = dict(self._rows("select comment_id, body from comments where coalesce(state, 'normal') = 'normal'"))
         return {key: states.get(key, "") for key in posts}, {key: bodies.get(key, "") for key in words}
 
