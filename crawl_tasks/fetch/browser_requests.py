@@ -24,7 +24,8 @@ _HELD_AFTER = 3
 _LONG_POLL = re.compile(
     r"(?:^|[^a-z])(?:long[_-]?)?poll(?:ing)?(?:$|[^a-z])|message-bus|socket\.io|sockjs|signalr|comet", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"[^/?&=]*\d[^/?&=]*")
+_PART = re.compile(r"[^/?&=]+")
+_FIGURE = re.compile(r"\d")
 
 
 class KeptScripts:
@@ -110,4 +111,5 @@ def is_long_poll(url: str) -> bool:
 
 def _key_of(site: str, url: str) -> tuple[str, str, str]:
     host, _, rest = url.partition("//")[2].partition("/")
-    return site, host, _NUMBERED.sub("#", rest)
+    # Part by part: one pattern of a part with a figure takes the square of the length of a part without any.
+    return site, host, _PART.sub(lambda part: "#" if _FIGURE.search(part[0]) else part[0], rest)

@@ -63,7 +63,7 @@ def test_a_worker_that_is_asked_to_end_finishes_its_pages_and_takes_no_other(wor
     assert max(world.fetched().values()) == 1
 
 
-@pytest.mark.parametrize("chain", ["0", "1000"])
+@pytest.mark.parametrize("chain", [pytest.param("0", marks=pytest.mark.long), "1000"])
 def test_a_worker_that_gets_quit_begins_no_page_and_says_nothing_odd(world: World, chain: str) -> None:
     world.environment |= {"CRAWL_CHAIN": chain}
     world.forum("--latency-ms", "1000")
