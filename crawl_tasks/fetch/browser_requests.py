@@ -26,6 +26,8 @@ _LONG_POLL = re.compile(
 )
 _PART = re.compile(r"[^/?&=]+")
 _FIGURE = re.compile(r"\d")
+_LONGEST = 500
+"""Letters of an address that tell it from others."""
 
 
 class KeptScripts:
@@ -112,4 +114,4 @@ def is_long_poll(url: str) -> bool:
 def _key_of(site: str, url: str) -> tuple[str, str, str]:
     host, _, rest = url.partition("//")[2].partition("/")
     # Part by part: one pattern of a part with a figure takes the square of the length of a part without any.
-    return site, host, _PART.sub(lambda part: "#" if _FIGURE.search(part[0]) else part[0], rest)
+    return site, host, _PART.sub(lambda part: "#" if _FIGURE.search(part[0]) else part[0], rest[:_LONGEST])
