@@ -89,10 +89,10 @@ MUTATIONS = (
         "",
     ),
     _of(
-        "a site whose new cell was lost begins anew in it",
-        "crawl_tasks/frontier/cells.py",
-        "                return self.by_name[cell]\n",
-        "                break\n",
+        "a page of a life before is not counted as stored",
+        f"{LUA}/items/ack_outbox.lua",
+        "local life = tonumber(string.match(id, '^%d+')) >= since and own or earlier",
+        "local life = own",
     ),
 )
 
