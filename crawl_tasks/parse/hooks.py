@@ -34,7 +34,9 @@ def load_hook(name: str, site: Site) -> Hook:
         try:
             result = function(**given)
             parsed = whole_parsed(result if isinstance(result, Parsed) else _gather(request, result))
-            return parsed._replace(items=_dated(_typed(parsed.items), request, document.page.seen_at))
+            items = _typed(parsed.items)
+            _check_ids(request, items)
+            return parsed._replace(items=_dated(items, request, document.page.seen_at))
         except PageError:
             raise
         except Exception as error:
@@ -60,6 +62,24 @@ def _typed(items: Items) -> Items:
         posts=tuple(map(checked_item, items.posts)),
         comments=tuple(map(checked_item, items.comments)),
     )
+
+
+def _check_ids(request: Request, items: Items) -> None:
+    """Refuse items whose ids cannot be those of the forum: all but one of them would be lost in the store.
+
+    Raises:
+        ParseError: different comments have one id, or a thread's page gave other posts alone.
+    """
+    first: dict[tuple[str, str], Comment] = {}
+    for one in items.comments:
+        other = first.setdefault((one.post_id, one.comment_id), one)
+        if (one.author, one.created_at, one.body) != (other.author, other.created_at, other.body):
+            raise ParseError(
+                f"it gave the comment_id {one.comment_id[:40]!r} to different comments; give the forum's own"
+            )
+    if request.stage is Stage.POST and items.posts and all(one.post_id != request.key for one in items.posts):
+        given = items.posts[0].post_id[:40]
+        raise ParseError(f"it gave the post {given!r} and not that of the page; give it the post_id {request.key!r}")
 
 
 def _offer(name: str, request: Request, document: Document, *, site: Site, tail: int) -> object:

@@ -745,7 +745,7 @@ def test_the_memory_of_slow_addresses_is_bounded() -> None:
     assert slow.is_held("forum", "https://forum.example/poll")
 
     for number in range(browser_requests.MOST_ADDRESSES):
-        slow.note_slow("forum", f"https://forum.example/{'x' * number}")
+        slow.note_slow("forum", f"https://forum.example/{'/'.join(chr(97 + int(figure)) for figure in str(number))}")
 
     assert not slow.is_held("forum", "https://forum.example/poll")
 

@@ -39,6 +39,15 @@ def gives_a_moment(request: Request) -> Iterator[object]:
     yield Post(request.key, created_at=datetime(2026, 1, 2))  # type: ignore[arg-type]
 
 
+def gives_one_id_to_all(request: Request) -> Iterator[object]:
+    yield Post(request.key)
+    yield from (Comment(request.key, "x", body=text) for text in ("first", "second"))
+
+
+def gives_another_post(request: Request) -> Iterator[object]:
+    yield Post("13")
+
+
 def finds_nothing(request: Request) -> list[object]:
     raise Gone("no such post")
 
@@ -53,6 +62,7 @@ def gives_a_number(text: str) -> int:
 
 def gives_halves(request: Request, json: object) -> Iterator[object]:
     yield Forum("\udf89", "\ud83c")
+    yield Post(request.key)
     yield Post("\ud83c", 1.0, title="party \ud83c", extra={"\udf89": "\udf89"})
     yield Comment("1", "c\ud83c", 1.0, body="\ud83c\udf89")
     yield request._replace(key="\ud83c", revision="7|\ud83c")
@@ -86,7 +96,7 @@ def test_half_a_character_that_a_hook_leaves_is_replaced_in_all_that_it_gives() 
     parsed = parsed_by("gives_halves", "{}")
 
     assert parsed.items.forums == (Forum("\ufffd", "\ufffd"),)
-    assert parsed.items.posts == (Post("\ufffd", 1.0, title="party \ufffd", extra={"\ufffd": "\ufffd"}),)
+    assert parsed.items.posts[1:] == (Post("\ufffd", 1.0, title="party \ufffd", extra={"\ufffd": "\ufffd"}),)
     assert parsed.items.comments == (Comment("1", "c\ufffd", 1.0, body="🎉"),)
     assert [(one.key, one.revision) for one in parsed.children] == [("\ufffd", "7|\ufffd")]
 
@@ -104,6 +114,8 @@ def test_a_hook_may_give_a_whole_result() -> None:
         ),
         ("breaks_in_a_library", r"JSONDecodeError: .* \(in breaks_in_a_library, line \d+ of .*/test_parse_hooks\.py\)"),
         ("gives_a_moment", "created_at of Post 1 is a datetime without a time zone: give seconds since 1970"),
+        ("gives_one_id_to_all", "it gave the comment_id 'x' to different comments; give the forum's own"),
+        ("gives_another_post", "it gave the post '13' and not that of the page; give it the post_id '1'"),
         ("gives_odd_things", "it gave a str; give Forum, Post, Comment or Request"),
         ("gives_a_number", "it returned int; return a Parsed or items"),
     ],
