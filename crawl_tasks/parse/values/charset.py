@@ -14,6 +14,7 @@ from w3lib.encoding import html_body_declared_encoding, http_content_type_encodi
 
 from crawl_tasks.model import Fetched, Items
 from crawl_tasks.parse.values.charset_detector import ASCII, WESTERN, CharsetDetector, outside
+from crawl_tasks.parse.values.east_asian import EAST_ASIAN
 
 # The encodings of the web (WHATWG), by Python's names. A header must not choose the stranger ones that Python knows.
 _ENCODINGS = (
@@ -212,6 +213,8 @@ def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: Charse
         is_ours = charset == "utf-8" and detector.has_utf8 and result.lost <= _FEW
         if is_refuted or not (is_ours or _is_damage(result, len(wide))):
             continue
+        if has_word and place == 0 and charset in EAST_ASIAN:
+            detector.read_well(charset)
         rival = None if has_word and place == 0 else detector.rival(body, wide, charset, claims[place + 1 :])
         better = _replaced(body, rival[0]) if rival else result
         if rival and _is_damage(better, len(wide)):
@@ -220,6 +223,8 @@ def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: Charse
     charset, reason = detector.detect(body)
     result = _replaced(body, charset)
     note = f"{reason}: set `encoding` in the site file"
+    if charset == detector.usual_of_east_asia():
+        return result if charset in claims else result._replace(note=note)
     if _is_damage(result, len(wide)):
         return result._replace(note=note)
     # A guess may be worse than the claim: the text with fewer characters lost wins.

@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from crawl_tasks.parse.values.east_asian import EAST_ASIAN, is_likely, plainly_better, reads_well
 from crawl_tasks.parse.values.page_language import stated_language
 
 # What chardet may choose from: the charsets of the web (WHATWG), by Python's names. KOI8-U is KOI8-R with
@@ -70,6 +71,7 @@ class CharsetDetector:
         self._last = ""
         self._evidence: Counter[str] = Counter()
         self._trusted: dict[str, frozenset[int]] = {}
+        self._well_read: Counter[str] = Counter()
         self.has_utf8 = False
         """Whether a page of the site is in UTF-8, as it says."""
 
@@ -79,6 +81,12 @@ class CharsetDetector:
         before, scores = self._last, self._scores(body, lines)
         ranked = sorted(scores, key=scores.__getitem__)
         best = next((name for name in reversed(ranked) if _fits(lines, name)), _USUAL)
+        sample, usual = b"\n".join(lines), self.usual_of_east_asia()
+        if best in EAST_ASIAN and reads_well(sample, best):
+            self.read_well(best)
+        elif best in _OF_ONE_BYTE and usual and is_likely(sample, usual):
+            # A broken byte refutes the charset of the site's other pages, but no charset of one byte a letter.
+            best = usual
         named = f"no charset that fits is named: read as {best}"
         return best, (named if before in ("", best) else f"{named}, {CONTRADICTED} {before}")
 
@@ -94,6 +102,8 @@ class CharsetDetector:
             claim: the charset that is named first.
             others: the charsets that are named beside, for which less evidence is enough.
         """
+        if claim in EAST_ASIAN and wide:
+            return self._east_asian_rival(b"\n".join(_lines(body)), claim)
         own = _KIND.get(claim, claim)
         if own not in _OF_ONE_BYTE or not wide:
             return None
@@ -119,9 +129,25 @@ class CharsetDetector:
             if named is not None and is_enough:
                 return named, f"reads better as {named} of its meta element than as {claim} of its header"
             if best not in WESTERN and is_enough and rivals.get(best, 0) >= margin * weight:
-                return best, f"{claim} is named, and does not fit: read as {best}"
+                return best, _misfit(claim, best)
             self._trusted[claim] = self._trusted.get(claim, frozenset()) | letters
         return None
+
+    def read_well(self, charset: str) -> None:
+        """Remember that a page of the site is in a charset of East Asia beyond doubt."""
+        with self._lock:
+            self._well_read[charset] += 1
+
+    def usual_of_east_asia(self) -> str:
+        """Return the charset of East Asia in which most of the site's pages are, empty before the first one."""
+        with self._lock:
+            return max(self._well_read, key=self._well_read.__getitem__, default="")
+
+    def _east_asian_rival(self, sample: bytes, claim: str) -> tuple[str, str] | None:
+        best = plainly_better(sample, claim, self.usual_of_east_asia())
+        if reads_well(sample, best or claim):
+            self.read_well(best or claim)
+        return (best, _misfit(claim, best)) if best else None
 
     def _scores(self, body: bytes, lines: Sequence[bytes]) -> dict[str, float]:
         """Return how well each charset suits a page, by its lines and the pages before, and remember the page."""
@@ -136,6 +162,10 @@ class CharsetDetector:
             self._seen += size
             self._last = max(self._votes, key=self._votes.__getitem__, default=_USUAL)
         return scores
+
+
+def _misfit(claim: str, best: str) -> str:
+    return f"{claim} is named, and does not fit: read as {best}"
 
 
 def outside(body: bytes, begin: re.Pattern[bytes], end: re.Pattern[bytes]) -> bytes:

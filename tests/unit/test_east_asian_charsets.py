@@ -1,0 +1,88 @@
+"""Charsets of several bytes a character that fit each other's bytes, and pages with a broken byte among whole ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from crawl_tasks.model import Fetched
+from crawl_tasks.parse.values.charset import decoded
+from crawl_tasks.parse.values.charset_detector import CharsetDetector
+
+TEXTS = {
+    "gb18030": "灯泡坏了怎么修理？谢谢大家，现在好了。请问哪里可以买到这种电线",
+    "big5hkscs": "燈泡壞了，怎麼辦？謝謝大家，現在好了。請問哪裡可以買到這種電線",
+    "cp949": "전구가 나갔다. 어떻게 고치나요? 감사합니다, 이제 됩니다. 이 전선은 어디에서 살 수 있나요",
+    "cp932": "電球が切れた。直し方を教えてください。このケーブルはどこで買えますか",
+}
+RARE = {
+    "gb18030": "李雪峰 / 王志刚 / 北京朝阳区 / 螺丝刀 / 镍氢蓄电池 / 赵钱孙李",
+    "big5hkscs": "陳慧琳 / 銅鑼灣 / 螺絲刀 / 鎳氫蓄電池 / 趙錢孫李",
+    "cp949": "컴퓨터 / 블루투스 / 콘센트 / 헤드폰 / 청계천 / 서울특별시",
+    "cp932": "渋谷区神宮前 / 懐中電灯 / 蛍光灯 / 佐藤健太郎 / 鈴木",
+}
+
+
+def page(text: str, charset: str, named: str = "", *, meta: str = "") -> Fetched:
+    content_type = f"text/html; charset={named}" if named else "text/html"
+    body = f"<html><head>{meta}<title>Forum</title></head><body><p>Reply, quote</p><p>{text}</p></body></html>"
+    return Fetched("https://forum.example/", 200, {"content-type": content_type}, body.encode(charset), 0.0)
+
+
+@pytest.mark.parametrize("repeat", [1, 40])
+@pytest.mark.parametrize("charset", ["big5hkscs", "cp949", "cp932"])
+@pytest.mark.parametrize("place", ["header", "meta"])
+def test_a_text_in_another_charset_of_east_asia_refutes_gb2312(charset: str, place: str, repeat: int) -> None:
+    text = TEXTS[charset] * repeat
+    head = {"named": "gb2312"} if place == "header" else {"meta": "<meta charset=gb2312>"}
+
+    read = decoded(page(text, charset, **head))
+
+    assert (text in read.text, read.lost) == (True, 0)
+    assert read.note == f"gb18030 is named, and does not fit: read as {charset}: set `encoding` in the site file"
+    assert decoded(page(text, charset), "gb2312").charset == "gb18030"
+
+
+@pytest.mark.parametrize("texts", [TEXTS, RARE])
+@pytest.mark.parametrize("charset", TEXTS)
+def test_no_text_refutes_its_own_charset(charset: str, texts: dict[str, str]) -> None:
+    detector = CharsetDetector()
+    parts = [texts[charset], texts[charset] * 40, *texts[charset].split(), *texts[charset]]
+
+    reads = [decoded(page(part, charset, charset), detector=detector) for part in parts]
+
+    assert {read.note for read in reads} == {""}
+    assert [part for part, read in zip(parts, reads, strict=True) if part not in read.text] == []
+
+
+@pytest.mark.parametrize("text", [TEXTS["big5hkscs"], TEXTS["cp932"].replace("・", ""), "Лампа не горит, что делать"])
+def test_other_languages_in_gbk_do_not_refute_it(text: str) -> None:
+    read = decoded(page(text, "gb18030", "gbk"))
+
+    assert (text in read.text, read.note) == (True, "")
+
+
+def test_a_page_of_few_letters_follows_the_pages_that_refuted_the_name() -> None:
+    detector, short = CharsetDetector(), page("謝謝大家", "big5hkscs", "gb2312")
+    decoded(page(TEXTS["big5hkscs"], "big5hkscs", "gb2312"), detector=detector)
+
+    assert "謝謝大家" in decoded(short, detector=detector).text
+
+
+@pytest.mark.parametrize("named", ["gbk", "", "utf-8"])
+@pytest.mark.parametrize("text", ["好", "谢谢大家", "灯泡坏了怎么修理"])
+def test_a_page_with_a_broken_byte_stays_in_the_charset_of_its_site(named: str, text: str) -> None:
+    detector, broken = CharsetDetector(), page(text + "|", "gb18030", named)
+    for _ in range(3):
+        decoded(page(TEXTS["gb18030"], "gb18030", named), detector=detector)
+
+    read = decoded(broken._replace(body=broken.body.replace(b"|", b"\xff")), detector=detector)
+
+    assert (read.charset, read.lost, f"{text}\ufffd" in read.text) == ("gb18030", 1, True)
+
+
+def test_a_page_in_russian_stays_so_on_a_site_in_chinese() -> None:
+    detector, text = CharsetDetector(), "Лампа не горит, что делать? Спасибо, теперь всё работает"
+    for _ in range(3):
+        decoded(page(TEXTS["gb18030"], "gb18030"), detector=detector)
+
+    assert text in decoded(page(text, "cp1251"), detector=detector).text
