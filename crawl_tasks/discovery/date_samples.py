@@ -13,6 +13,7 @@ from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.date_checks import UNREAD
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER, DateOrders, Decision
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.rules.compile import Where, compile_rule
@@ -84,9 +85,12 @@ def _rules_of(site: Site, spec: StageSpec, document: Document, stage: Stage) -> 
 
 
 def date_checks(trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
-    """Yield the refutations of dates that no order fits, or several."""
+    """Yield the refutations of dates that no order fits, or several, and of those that cannot be read."""
     seen = [(note, one.request.address) for one in trials if one.parsed is not None for note in one.parsed.notes]
-    for name, sign in (("dates tell the day from the month", OPEN), ("dates have one order", OTHER_ORDER)):
+    names = {
+        "dates tell the day from the month": OPEN, "dates have one order": OTHER_ORDER, "dates can be read": UNREAD
+    }  # fmt: skip
+    for name, sign in names.items():
         first = next(((note, address) for note, address in seen if sign in note), None)
         if first is not None:
             yield SiteCheck(name, False, f"{first[0]} on {first[1]}")

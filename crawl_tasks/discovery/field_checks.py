@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from crawl_tasks.discovery.dry_run import DryRun
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
+from crawl_tasks.parse.date_checks import UNREAD
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
@@ -34,7 +35,8 @@ def field_checks(site: Site, pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
                 continue
             if lost == len(rows) or (len(rows) >= _SEVERAL and 5 * lost >= len(rows)):
                 where = f"as on {one.request.address}" if stage is not Stage.POST else "over all threads"
-                found = f"{lost} of {len(rows)} records have none, {where}; mend the rule, or say required: false"
+                remedy = _unread(one, name) or "mend the rule, or say required: false"
+                found = f"{lost} of {len(rows)} records have none, {where}; {remedy}"
                 lacking.append(SiteCheck(f"{stage.value}.{name} is found", False, found))
     yield from {check.name: check for check in reversed(lacking)}.values()
     if looked_at and not lacking:
@@ -57,6 +59,12 @@ def _records(pages: Sequence[DryRun]) -> Iterator[tuple[DryRun, Stage, Sequence[
             yield one, Stage.LIST, posts
     if last is not None:
         yield last, Stage.POST, first
+
+
+def _unread(trial: DryRun, name: str) -> str:
+    """Return the note on dates that the rule finds, and that cannot be read, empty without one."""
+    notes = trial.parsed.notes if trial.parsed is not None else ()
+    return next((note for note in notes if f" no {name}: {UNREAD}" in note), "")
 
 
 def _stands_there(trial: DryRun, site: Site, rule: Rule) -> bool:

@@ -31,7 +31,8 @@ class Document:
 
     __slots__ = (
         "_base", "_declared", "_decoded", "_detector", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree",
-        "_xml", "days", "is_proven", "notes", "order", "page", "tables", "years",
+        "_xml", "days", "is_proven", "notes", "order", "page", "tables",
+        "unread", "years",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +61,8 @@ class Document:
         """Its dates in figures as they were read: text, figures, and the order that the rule's format says."""
         self.years: list[str] = []
         """Its texts that a year begins, which are ISO 8601 until a day behind the year is above 12."""
+        self.unread: list[str] = []
+        """Its texts with a figure, in place of dates, that cannot be read."""
         self.tables: dict[tuple[str, ...], dict[str, Json]] = {}
         """Lookup tables of a JSON page, by the three JMESPaths of a rule: from the id of an entry to a value."""
 

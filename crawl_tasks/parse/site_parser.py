@@ -8,6 +8,7 @@ from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.comment_reader import CommentReader
 from crawl_tasks.parse.context import ParseContext
+from crawl_tasks.parse.date_checks import unread_dates
 from crawl_tasks.parse.date_order import DateOrders
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hooks import load_hook
@@ -47,6 +48,7 @@ class SiteParser:
         rules[Stage.COMMENT] = site.comment and site.comment.record
         self._records = {stage: rule.css for stage, rule in rules.items() if stage in self._ends and rule and rule.css}
         self.date_orders = DateOrders(site.date_order)
+        self._times = {stage: self._times_of(stage) for stage in site.stages}
         self._hubs = HubReader(self._context)
         self._readers: dict[Stage, Read] = {stage: self._reader(stage, spec) for stage, spec in site.stages.items()}
 
@@ -112,8 +114,20 @@ class SiteParser:
         if is_again:
             document.days.clear()
             document.years.clear()
+            document.unread.clear()
             parsed = read(request, document, tail)
+        if document.unread:
+            notes += unread_dates(parsed.items, document.unread, self._times[request.stage])
         return parsed._replace(notes=(*parsed.notes, *notes)) if notes else parsed
+
+    def _times_of(self, stage: Stage) -> list[str]:
+        """Return the fields for times that the records of a stage have rules for. Most records show no edit."""
+        site = self.site
+        if stage is Stage.LIST:
+            return [name for name in ("created_at", "last_reply_at") if name in site.list.fields]
+        inside = site.post.comments or site.comment
+        fields = [*site.post.post_fields, *(inside.fields if inside is not None else ())]
+        return ["created_at"] if "created_at" in fields else []
 
     def _walls_of(self, stage: Stage, spec: StageSpec) -> tuple[Test | None, Test | None]:
         want, gone_when = self._context.want(), spec.gone_when

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import UNREADABLE, Fetched, Parsed, Request, Stage
-from crawl_tasks.parse.date_checks import LATE_S, early_edits, waited_s
+from crawl_tasks.parse.date_checks import LATE_S, UNREAD, early_edits, waited_s
 from crawl_tasks.parse.date_order import OPEN, OTHER_ORDER
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.lost_records import lost_records
@@ -139,7 +139,7 @@ def _findings(
     # Half of the pages have to lose some: damage is on few.
     lost = next((note for note in parsed.notes if LOST in note or CONTRADICTED in note), "")
     yield "charset", f"{lost}; {where}" if lost else ""
-    unclear = next((note for note in parsed.notes if OPEN in note or OTHER_ORDER in note), "")
+    unclear = next((note for note in parsed.notes if OPEN in note or OTHER_ORDER in note or UNREAD in note), "")
     yield "dates", f"{unclear}; {where}" if unclear else ""
     _, note = lost_records(parsed.notes)
     yield f"{_RECORDS} of {request.stage.value}", f"{note} on {where}" if note else ""

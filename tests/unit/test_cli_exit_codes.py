@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,6 +101,18 @@ def test_try_ends_with_1_where_records_lack_a_field_of_their_rules(
     assert code == Exit.FAILURES
     assert f"refuted  comment.author is found: {len(places)} of 5 records have none, as on {forum.url}/post/1" in out
     assert "comment.author is found" not in accepted
+
+
+def test_try_quotes_the_dates_that_it_cannot_read(forum: SmallForum, tmp_path: Path) -> None:
+    for post in THREADS:
+        forum.pages[f"/post/{post}"] = re.sub(r"2024-05-\d\d 1\d:00", "5 órája", str(forum.pages[f"/post/{post}"]))
+
+    code, out = tried(forum, tmp_path)
+
+    assert code == Exit.FAILURES
+    told = next(line for line in out.splitlines() if "refuted  comment.created_at is found: 5 of 5" in line)
+    assert told.endswith("no date is read in '5 órája': set format"), out
+    assert "mend the rule" not in told
 
 
 def test_run_leaves_a_file_that_is_there(forum: SmallForum, tmp_path: Path) -> None:

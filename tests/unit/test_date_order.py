@@ -262,3 +262,36 @@ def test_a_format_of_days_is_contradicted_by_dates_with_the_year_first() -> None
     parsed = read(parser(comments=formatted("'%d-%m-%Y %H:%M'")), "2012-28-04 10:05")
 
     assert "'2012-28-04 10:05' contradicts the order in format (dmy): all are read ydm, mend it" in parsed.notes
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["5. siječnja 2023. 10:05", "5 ม.ค. 66", "5 órája", "20240305T084100Z", "13/45/2024 10:05", "2024-13-45 10:05"],
+)
+def test_dates_that_cannot_be_read_are_told_with_the_remedy(date: str) -> None:
+    parsed = read(parser(), date, date, "2024-05-04 10:05")
+
+    note = f"2 of 3 records have no created_at: no date is read in {date!r}: set format"
+    assert (days(parsed), parsed.notes) == ([None, None, "2024-05-04"], (note,))
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("5 órája", "2024-05-04 10:05"),  # a few of many
+        ("soon", "later"),
+        ("", ""),
+        ("0", "0000-00-00 00:00:00"),
+        ("29-04-2012", "05-04-2012"),
+    ],
+)
+def test_texts_without_figures_and_single_dates_that_cannot_be_read_are_no_news(dates: tuple[str, ...]) -> None:
+    assert read(parser(), *dates).notes == ()
+
+
+def test_a_date_that_another_rule_reads_is_no_loss() -> None:
+    rule = REPLY.replace("created_at: .when", "created_at: {first_of: [.say, .when]}")
+
+    page = read(parser(comments=rule), "2012-04-05 10:05", "2012-04-06 10:05")
+
+    assert (days(page), page.notes) == (["2012-04-05", "2012-04-06"], ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,8 @@ from crawl_tasks.parse.values.numeric_dates import (
 from crawl_tasks.sites.site_terms import DateOrder
 
 _LONGEST = 120
+# Zeros stand for no date.
+_FIGURE = re.compile(r"[^\D0]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +83,22 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
         is_year_first = is_behind_year and raw[:4].isdigit()
         figures = day_behind_year(raw) if is_year_first else figures_in(raw) if len(raw) <= _LONGEST else None
         if figures is None:
-            return read_date(raw, at_s, zone, formats=formats, languages=languages)
+            return _noted(read_date(raw, at_s, zone, formats=formats, languages=languages), raw, document)
         marked = forms.orders(figures)
         if len(marked) > 1:
             # Formats of several orders with one mark say which one is tried first.
-            return read_date(raw, at_s, zone, formats=formats, languages=languages, order=marked[0])
+            at = read_date(raw, at_s, zone, formats=formats, languages=languages, order=marked[0])
+            return _noted(at, raw, document)
         stated = marked[0] if marked else None
         document.days.append((raw, figures, stated))
         order = stated if stated is not None and not document.is_proven else document.order
         if order is None:
-            return None if is_open(figures, at_s) else read_date(raw, at_s, zone, languages=languages)
-        return read_date(raw, at_s, zone, formats=forms.in_order(order, figures), languages=languages, order=order)
+            if is_open(figures, at_s):
+                return None
+            return _noted(read_date(raw, at_s, zone, languages=languages), raw, document)
+        written = forms.in_order(order, figures)
+        at = read_date(raw, at_s, zone, formats=written, languages=languages, order=order)
+        return _noted(at, raw, document)
 
     def year_first(raw: str, document: Document) -> int | None:
         at_s = document.page.at_s
@@ -102,6 +110,12 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
         at = read_date(raw, at_s, zone, formats=formats, languages=languages)
         if (at is None or document.order is DateOrder.YDM) and (figures := day_behind_year(raw)) is not None:
             document.days.append((raw, figures, with_year_first))
-        return at
+        return _noted(at, raw, document)
 
     return read
+
+
+def _noted(at: int | None, raw: str, document: Document) -> int | None:
+    if at is None and _FIGURE.search(raw):
+        document.unread.append(raw)
+    return at
