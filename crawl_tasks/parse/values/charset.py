@@ -14,7 +14,7 @@ from w3lib.encoding import html_body_declared_encoding, http_content_type_encodi
 
 from crawl_tasks.model import Fetched, Items
 from crawl_tasks.parse.values.charset_detector import ASCII, WESTERN, CharsetDetector, outside
-from crawl_tasks.parse.values.east_asian import EAST_ASIAN
+from crawl_tasks.parse.values.charset_letters import EAST_ASIAN
 
 # The encodings of the web (WHATWG), by Python's names. A header must not choose the stranger ones that Python knows.
 _ENCODINGS = (

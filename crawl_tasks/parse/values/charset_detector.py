@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from crawl_tasks.parse.values.east_asian import EAST_ASIAN, is_likely, plainly_better, reads_well
+from crawl_tasks.parse.values.charset_letters import EAST_ASIAN, is_likely, plainly_better, reads_well
 from crawl_tasks.parse.values.page_language import stated_language
 
 # What chardet may choose from: the charsets of the web (WHATWG), by Python's names. KOI8-U is KOI8-R with
