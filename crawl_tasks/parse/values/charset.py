@@ -33,6 +33,12 @@ _LONGEST_HEAD = 262_144
 _META = re.compile(rb"<(?:meta\b(?=[^<>]*charset)|\?xml\s)[^<>]*>", re.IGNORECASE)
 # ISO 8859 has control characters where Windows has quotes and dashes. Pages with these are written on Windows.
 _TWINS = {"iso8859-15": "cp1252", "iso8859-2": "cp1250", "iso8859-5": "cp1251", "iso8859-7": "cp1253"}
+_WINDOWS_ALPHA = re.compile(
+    rb"(?<![A-Za-z\xa2\xb6\xb8-\xfe])(?<![\xc8\xe8\xcd\xed\xd4\xf4]\xe1 )(?<!\xf4\xef )"
+    rb"(?<![\xec\xf0\xf3]\xef\xf5 )\xa2[\xc1-\xfe]"
+)
+"""Alpha with tonos at the beginning of a word, in ISO 8859-7 a right quote. There it is the elision of `θα ’ναι`."""
+_ISO_ALPHA = re.compile(rb"(?<![A-Za-z\xa2\xb6\xb8-\xfe])\xb6[\xc1-\xfe]")
 _CONTROLS = re.compile("[\x80-\x9f]")
 # Big5 and Shift_JIS have letters of ASCII as second bytes.
 _IN_A_ROW = re.compile(rb"[\x80-\xff](?:[A-Za-z]?[\x80-\xff]){3,}")
@@ -205,6 +211,8 @@ def _weighed(body: bytes, claims: list[str], *, has_word: bool, detector: Charse
     if not has_word and (text := _as_utf8(body, sure, is_claimed="utf-8" in claims)) is not None:
         return PageText(text, "utf-8", is_utf8=True)
     wide = body.translate(None, ASCII)
+    if "iso8859-7" in claims[has_word:] and _is_windows_greek(body):
+        claims = [*claims[:has_word], *("cp1253" if name == "iso8859-7" else name for name in claims[has_word:])]
     for place, charset in enumerate(claims):
         if charset in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
             continue
@@ -258,6 +266,11 @@ def _replaced(body: bytes, charset: str) -> PageText:
 
 def _printed(control: str, twin: str) -> str:
     return control.encode("latin-1").decode(twin, "ignore") or control
+
+
+def _is_windows_greek(body: bytes) -> bool:
+    """Return whether a page that names ISO 8859-7 has the capital alpha of Windows, and none of its own."""
+    return bool(_WINDOWS_ALPHA.search(body)) and not _ISO_ALPHA.search(body)
 
 
 def _is_damage(result: PageText, wide: int) -> bool:

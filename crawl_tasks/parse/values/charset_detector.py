@@ -13,7 +13,14 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from crawl_tasks.parse.values.charset_letters import EAST_ASIAN, is_likely, plainly_better, reads_well
+from crawl_tasks.parse.values.charset_letters import (
+    BALTIC,
+    EAST_ASIAN,
+    baltic_rival,
+    is_likely,
+    plainly_better,
+    reads_well,
+)
 from crawl_tasks.parse.values.page_language import stated_language
 
 # What chardet may choose from: the charsets of the web (WHATWG), by Python's names. KOI8-U is KOI8-R with
@@ -104,6 +111,10 @@ class CharsetDetector:
         """
         if claim in EAST_ASIAN and wide:
             return self._east_asian_rival(b"\n".join(_lines(body)), claim)
+        if claim in BALTIC and wide:
+            best = baltic_rival(b"\n".join(_lines(body)), claim, _language(body))
+            if best is not None:
+                return best, _misfit(claim, best)
         own = _KIND.get(claim, claim)
         if own not in _OF_ONE_BYTE or not wide:
             return None
@@ -152,7 +163,7 @@ class CharsetDetector:
     def _scores(self, body: bytes, lines: Sequence[bytes]) -> dict[str, float]:
         """Return how well each charset suits a page, by its lines and the pages before, and remember the page."""
         size = sum(map(len, lines))
-        language = stated_language(body[:_HEAD].decode("latin-1"))[:2].lower() if lines else ""
+        language = _language(body) if lines else ""
         found = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
         with self._lock:
             past, own = _PAST / max(self._votes.values(), default=1), size / max(found.values(), default=1)
@@ -162,6 +173,10 @@ class CharsetDetector:
             self._seen += size
             self._last = max(self._votes, key=self._votes.__getitem__, default=_USUAL)
         return scores
+
+
+def _language(body: bytes) -> str:
+    return stated_language(body[:_HEAD].decode("latin-1"))[:2].lower()
 
 
 def _misfit(claim: str, best: str) -> str:

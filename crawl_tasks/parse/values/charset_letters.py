@@ -1,4 +1,4 @@
-"""The charsets of Chinese, Japanese and Korean, told apart by the share of frequent characters.
+"""Charsets told apart by the letters of languages: of East Asia by frequent characters, of the Baltic by the alphabet.
 
 The bytes of Big5, EUC-KR or Shift_JIS are characters of GBK too, but rare ones.
 """
@@ -6,6 +6,9 @@ The bytes of Big5, EUC-KR or Shift_JIS are characters of GBK too, but rare ones.
 from __future__ import annotations
 
 EAST_ASIAN = ("gb18030", "big5hkscs", "cp949", "cp932", "euc_jp")
+BALTIC = ("cp1257", "iso8859-13", "iso8859-4", "iso8859-10")
+_ALPHABETS = {"lv": "āčēģīķļņšūž", "lt": "ąčęėįšųūž", "et": "äõöüšž"}
+_FEWEST_BALTIC, _FOREIGN, _NATIVE = 6, 0.6, 0.95
 _HANZI = (
     "的一是不了在人有我他这個个們们来來到時时大地为為子中你说說生国國年着就那和要她出也得里後后自以会會家可下而过過天去能对對"
     "小多然于於心学學么麼之都好看起发發当當没沒成只如事把还還用第样樣道想作种種开開美总總从從无無情己面最女但现現前些所同日手又"
@@ -65,6 +68,20 @@ def plainly_better(sample: bytes, claim: str, usual: str) -> str | None:
     best = max(shares, key=lambda charset: shares[charset][0])
     share, letters = shares[best]
     return best if letters >= _FEWEST and share >= max(_PLAINLY, _TIMES * own) else None
+
+
+def baltic_rival(sample: bytes, claim: str, language: str) -> str | None:
+    """Return the charset of the Baltic whose letters are those of the page's language, None where the claim's are."""
+    alphabets = [_ALPHABETS[language]] if language in _ALPHABETS else [] if language else [*_ALPHABETS.values()]
+    shares = {name: max((_alphabet_share(sample, name, signs) for signs in alphabets), default=0) for name in BALTIC}
+    best = max(BALTIC, key=shares.__getitem__)
+    return best if shares[claim] <= _FOREIGN and shares[best] >= _NATIVE else None
+
+
+def _alphabet_share(sample: bytes, charset: str, alphabet: str) -> float:
+    """Return the share of an alphabet in the letters beyond ASCII, 0 where these are few."""
+    letters = [sign for sign in sample.decode(charset, "replace").lower() if sign > "\x7f" and sign.isalpha()]
+    return sum(sign in alphabet for sign in letters) / len(letters) if len(letters) >= _FEWEST_BALTIC else 0.0
 
 
 def _common_share(sample: bytes, charset: str) -> tuple[float, int]:

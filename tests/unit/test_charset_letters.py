@@ -1,4 +1,4 @@
-"""Charsets of several bytes a character that fit each other's bytes, and pages with a broken byte among whole ones."""
+"""Charsets that fit each other's bytes, so that only letters tell, and pages with a broken byte among whole ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ RARE = {
 }
 
 
-def page(text: str, charset: str, named: str = "", *, meta: str = "") -> Fetched:
+def page(text: str, charset: str, named: str = "", *, meta: str = "", root: str = "") -> Fetched:
     content_type = f"text/html; charset={named}" if named else "text/html"
-    body = f"<html><head>{meta}<title>Forum</title></head><body><p>Reply, quote</p><p>{text}</p></body></html>"
+    body = (
+        f"{root or '<html>'}<head>{meta}<title>Forum</title></head><body><p>Reply, quote</p><p>{text}</p></body></html>"
+    )
     return Fetched("https://forum.example/", 200, {"content-type": content_type}, body.encode(charset), 0.0)
 
 
@@ -86,3 +88,53 @@ def test_a_page_in_russian_stays_so_on_a_site_in_chinese() -> None:
         decoded(page(TEXTS["gb18030"], "gb18030"), detector=detector)
 
     assert text in decoded(page(text, "cp1251"), detector=detector).text
+
+
+@pytest.mark.parametrize("place", ["header", "meta"])
+@pytest.mark.parametrize("text", ["Άλφα και βήτα", "ΤΑ ΆΡΘΡΑ", "Στην Άννα είπα", "«Άραγε»"])
+def test_the_capital_alpha_of_windows_is_no_quote(text: str, place: str) -> None:
+    head = {"named": "iso-8859-7"} if place == "header" else {"meta": "<meta charset=iso-8859-7>"}
+
+    read, filed = decoded(page(text, "cp1253", **head)), decoded(page(text, "cp1253"), "iso-8859-7")
+
+    assert (text in read.text, read.note) == (True, "")
+    assert text.replace("Ά", "’") in filed.text
+
+
+@pytest.mark.parametrize(
+    "text", ["Ο Άρης θα ’ρθει, και ’γώ", "Θα ’ναι καλό", "‘λέξη’ και ‘άλλη’", "το ’80", "που ’χει"]
+)
+def test_a_quote_of_greek_pages_is_no_capital_alpha(text: str) -> None:
+    assert text in decoded(page(text, "iso8859-7", "iso-8859-7")).text
+
+
+BALTIC = {
+    "lv": "Lampa nedeg, ko man darīt? Paldies, tagad viss strādā. Šeit ir ļoti jauks ķēniņš, bet ģērbies žaketē",
+    "lt": "Lempa nedega, ką daryti? Ačiū, dabar viskas veikia. Įjunkite šviesą, prašau, ir žiūrėkite į mūsų ėjimą",
+}
+
+
+@pytest.mark.parametrize("language", BALTIC)
+@pytest.mark.parametrize(
+    ("charset", "named", "is_stated"),
+    [("cp1257", "iso-8859-4", True), ("cp1257", "iso-8859-4", False), ("iso8859-4", "windows-1257", True)],
+)
+def test_the_letters_of_the_baltic_refute_the_name_of_their_charset(
+    charset: str, named: str, language: str, *, is_stated: bool
+) -> None:
+    text, root = BALTIC[language], f"<html lang={language}>" * is_stated
+
+    read, right = (decoded(page(text, charset, name, root=root)) for name in (named, charset))
+
+    assert (text in read.text, text in right.text, right.note) == (True, True, "")
+    assert f"read as {charset}" in read.note
+
+
+@pytest.mark.parametrize("language", ["", "et", "lv", "de"])
+@pytest.mark.parametrize(
+    "text", ["Öösel läks lamp katki, kas sõber aitab? Tänan väga", "Größere Birnen für draußen, schön"]
+)
+def test_other_languages_do_not_refute_a_charset_of_the_baltic(text: str, language: str) -> None:
+    read = decoded(page(text, "iso8859-4", "iso-8859-4", root=f"<html lang={language}>" if language else ""))
+
+    assert (text in read.text, read.note) == (True, "")
