@@ -145,10 +145,10 @@ def _of_replies(table: Table, own_id: Plain) -> tuple[Table, tuple[str, ...]]:
     columns, count = table.columns, len(table.records)
     ids = columns.get("comment_id") or [None] * count
     fields = [columns[name] for name in _TOLD if name in columns]
-    is_judged = len(fields) == len(_TOLD) and all(any(column) for column in fields)
-    again = [at for at in range(count) if own_id is not None and ids[at] == own_id]
-    if not again and not (is_judged and None in fields[0]):
+    is_judged = len(fields) == len(_TOLD) and None in fields[0] and all(map(any, fields))
+    if not is_judged and (own_id is None or own_id not in ids):
         return table, ()
+    again = [at for at in range(count) if own_id is not None and ids[at] == own_id]
     notes: tuple[str, ...] = ()
     if len(again) > 1:
         # A forum repeats its post on top of a page, and not twice.

@@ -36,6 +36,10 @@ _MAINS: Final = ("title", "author", "created_at", "body")
 _SAMPLE: Final = 12
 """Records that show which fields are usual."""
 
+_QUIET: Final = 10
+_EVERY: Final = 8
+"""Pages that lack nothing, after which one of so many is looked at."""
+
 _MOST_CLASSES: Final = 4
 _LEVELS: Final = 4
 _MOST: Final = 200
@@ -72,6 +76,7 @@ class RecordSiblings:
 
     def __init__(self, spec: ListSpec | CommentSpec | Records, want: Want) -> None:
         """Compile the test for the records of a stage. `want` is the conversion of a rule that is no field."""
+        self._pages = self._quiet = 0
         is_list = isinstance(spec, ListSpec)
         key = "post_id" if is_list else "comment_id"
         known = spec.fields.get(key)
@@ -84,7 +89,18 @@ class RecordSiblings:
         self._nested = not isinstance(spec, ListSpec) and spec.nesting is Nesting.NESTED
 
     def note(self, where: Where, document: Document, records: Sequence[Where], ids: Iterable[Plain]) -> str:
-        """Return a note on elements that the rule leaves out of the records of a page, empty without any."""
+        """Return a note on elements that the rule leaves out of the records of a page, empty without any.
+
+        Behind some pages that lack nothing, one of a few is looked at.
+        """
+        self._pages += 1
+        if self._quiet >= _QUIET and self._pages % _EVERY:
+            return ""
+        note = self._note(where, document, records, ids)
+        self._quiet = 0 if note else self._quiet + 1
+        return note
+
+    def _note(self, where: Where, document: Document, records: Sequence[Where], ids: Iterable[Plain]) -> str:
         nodes = [record for record in records if isinstance(record, LexborNode)]
         if not nodes or not isinstance(where, LexborNode):
             return ""

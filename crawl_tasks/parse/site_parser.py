@@ -33,7 +33,7 @@ class SiteParser:
     def __init__(self, site: Site) -> None:
         self.site = site
         self._context = ParseContext(site)
-        self._walls = {stage: self._walls_of(stage, spec) for stage, spec in site.stages.items()}
+        self._walls = {stage: self._walls_of(spec) for stage, spec in site.stages.items()}
         want = self._context.want()
         self._embedded = {
             stage: compile_embedded(spec.embedded, want) for stage, spec in site.stages.items() if spec.embedded
@@ -107,6 +107,8 @@ class SiteParser:
         except ParseError:
             # A required date may be one that is open.
             is_again, notes = self.date_orders.settle(document)
+            if not is_again and self._is_gone_thread(request, document):
+                raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}") from None
             if not is_again:
                 raise
         else:
@@ -129,15 +131,20 @@ class SiteParser:
         fields = [*site.post.post_fields, *(inside.fields if inside is not None else ())]
         return ["created_at"] if "created_at" in fields else []
 
-    def _walls_of(self, stage: Stage, spec: StageSpec) -> tuple[Test | None, Test | None]:
-        want, gone_when = self._context.want(), spec.gone_when
-        # A further page of a thread that is gone is the same notice as its first one.
-        if gone_when is None and stage is Stage.COMMENT and self.site.post.format is spec.format:
-            gone_when = self.site.post.gone_when
+    def _walls_of(self, spec: StageSpec) -> tuple[Test | None, Test | None]:
+        want = self._context.want()
         return (
-            compile_test(gone_when, want) if gone_when else None,
+            compile_test(spec.gone_when, want) if spec.gone_when else None,
             compile_test(spec.login_when, want) if spec.login_when else None,
         )
+
+    def _is_gone_thread(self, request: Request, document: Document) -> bool:
+        """Return whether a further page that cannot be read is the notice that the first page of a gone thread is."""
+        own, notice = (self._walls.get(stage, (None, None))[0] for stage in (Stage.COMMENT, Stage.POST))
+        if request.stage is not Stage.COMMENT or own is not None or notice is None:
+            return False
+        spec, post = self.site.stages[Stage.COMMENT], self.site.stages[Stage.POST]
+        return spec.format is post.format and notice(_top(document, spec), document)
 
     def _reader(self, stage: Stage, spec: StageSpec) -> Read:
         if spec.parser is not None:

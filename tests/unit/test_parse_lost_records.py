@@ -124,3 +124,18 @@ def test_an_advertisement_and_a_removed_post_are_not_named() -> None:
     beside = "<div class='post ad'>buy</div><div class='post gone' id=p9><p class=say>removed</p></div>"
 
     assert talk("div.post.member", f"<h1>x</h1>{MEMBERS}{beside}") == []
+
+
+def test_behind_pages_that_lack_nothing_one_of_a_few_is_looked_at_and_each_behind_a_find() -> None:
+    parser = site_parser(stages=(LISTED.format(record="tr.topic"), THREAD, TALK.format(record=".c", key="{attr: id}")))
+    request = ask(Stage.LIST)
+
+    def is_told(page: str) -> bool:
+        return any(SAID in note for note in parser.parse(request, answer(request, page), 0).notes)
+
+    quiet = [is_told(rows()) for _ in range(20)]
+    found = [is_told(rows(row(7, "hot"))) for _ in range(16)]
+
+    assert not any(quiet)
+    assert found.index(True) < 8
+    assert all(found[found.index(True) :])

@@ -78,6 +78,9 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
                     return int(moment.timestamp())
         at_s = document.page.at_s
         if raw[:4].isdigit() and not is_behind_year:
+            document.years.append(raw)
+            if document.order is None and (at := read_date(raw, at_s, zone, formats=formats, languages=languages)):
+                return at
             return year_first(raw, document)
         # So rare an order is weighed as the others are.
         is_year_first = is_behind_year and raw[:4].isdigit()
@@ -102,7 +105,6 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
 
     def year_first(raw: str, document: Document) -> int | None:
         at_s = document.page.at_s
-        document.years.append(raw)
         if document.order is DateOrder.YDM:
             at = read_date(month_before_day(raw), at_s, zone, formats=formats, languages=languages)
             if at is not None:

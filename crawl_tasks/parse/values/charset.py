@@ -131,10 +131,12 @@ def is_named(page: Fetched) -> bool:
 
 def lost_texts(items: Items, read: PageText) -> str:
     """Return a note on the texts of a page with characters that could not be read, empty where there are none."""
+    if not read.lost:
+        return ""
     texts = [(one.title, one.author, one.body) for one in items.posts]
     texts += [(None, one.author, one.body) for one in items.comments]
     lost = sum(any("\ufffd" in text for text in row if text) for row in texts)
-    if not read.lost or not lost:
+    if not lost:
         return ""
     return f"{lost} of {len(texts)} texts {LOST}, as they are not in {read.charset}: set `encoding` in the site file"
 
