@@ -10,14 +10,16 @@ from crawl_tasks.parse.values.charset_detector import CharsetDetector
 
 TEXTS = {
     "gb18030": "灯泡坏了怎么修理？谢谢大家，现在好了。请问哪里可以买到这种电线",
-    "big5hkscs": "燈泡壞了，怎麼辦？謝謝大家，現在好了。請問哪裡可以買到這種電線",
+    "big5hkscs": "不可以用手，今天上午小心，怎麼辦？謝謝大家，現在好了。請問哪裡可以買到這種電線",
     "cp949": "전구가 나갔다. 어떻게 고치나요? 감사합니다, 이제 됩니다. 이 전선은 어디에서 살 수 있나요",
     "cp932": "電球が切れた。直し方を教えてください。このケーブルはどこで買えますか",
+    "euc_jp": "電球が切れました。直し方を教えてください。新しい物は何処で買えますか。今日、近所の店に行って聞きました",
 }
 RARE = {
     "gb18030": "李雪峰 / 王志刚 / 北京朝阳区 / 螺丝刀 / 镍氢蓄电池 / 赵钱孙李",
     "big5hkscs": "陳慧琳 / 銅鑼灣 / 螺絲刀 / 鎳氫蓄電池 / 趙錢孫李",
     "cp949": "컴퓨터 / 블루투스 / 콘센트 / 헤드폰 / 청계천 / 서울특별시",
+    "euc_jp": "渋谷区神宮前 / 懐中電灯 / 蛍光灯 / 佐藤健太郎 / 鈴木",
     "cp932": "渋谷区神宮前 / 懐中電灯 / 蛍光灯 / 佐藤健太郎 / 鈴木",
 }
 
@@ -31,7 +33,7 @@ def page(text: str, charset: str, named: str = "", *, meta: str = "", root: str 
 
 
 @pytest.mark.parametrize("repeat", [1, 40])
-@pytest.mark.parametrize("charset", ["big5hkscs", "cp949", "cp932"])
+@pytest.mark.parametrize("charset", ["big5hkscs", "cp949", "cp932", "euc_jp"])
 @pytest.mark.parametrize("place", ["header", "meta"])
 def test_a_text_in_another_charset_of_east_asia_refutes_gb2312(charset: str, place: str, repeat: int) -> None:
     text = TEXTS[charset] * repeat

@@ -18,8 +18,9 @@ _HANZI = (
     "回复覆复谢謝吗嗎吧啊呢哪怎址入修改选選择擇必须須需字值设設置密码碼件图圖标標系统統帮幫助找买買换換式性制度政民关關"
 )
 _KANJI = (
-    "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小"
-    "七山話女北午百書先名川千水半男西電校語"
+    "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名川千水半男西電"
+    "要素値入力選択設定変更追加削除必場合使用指定表示有効無他方法部同社員思言手会者自分回新地内度対現実事理性体明私家世代"
+    "多何作問題意心強通信質直教買付取引持待始終開閉動画像送受記録様切"
 )
 _KANA = "".join(map(chr, (*range(0x3041, 0x3094), *range(0x30A1, 0x30F7), 0x30FC)))
 _HANGUL = (
@@ -27,6 +28,7 @@ _HANGUL = (
     "선신산소생내거요우마진국당오까중모비트치위분용화유연세문경방개관계저습없입할된않야님감각물회식러드려였았었했되네글댓등록음"
     "좋요알때말더바행명발본불못많심르레터번간반실양영래결현체통단파프크"
 )
+_SIGNS_OF_KANA = frozenset(_KANA)
 _FREQUENT = frozenset(_HANZI + _KANJI + _KANA + _HANGUL)
 _FEWEST = 12
 """Letters below which a text tells nothing by itself."""
@@ -44,7 +46,7 @@ _LIKELY, _FEW = 0.2, 4
 
 def reads_well(sample: bytes, charset: str) -> bool:
     """Return whether a text is in a charset by its many frequent characters."""
-    share, letters = _common_share(sample, charset)
+    share, letters = _common_share(sample, charset, is_mute=charset == "gb18030")
     return letters >= _FEWEST and share >= _COMMON
 
 
@@ -59,12 +61,18 @@ def plainly_better(sample: bytes, claim: str, usual: str) -> str | None:
 
     A text of few letters follows `usual`, the charset of the site's other pages, where it reads better there.
     """
-    own, letters = _common_share(sample, claim)
+    # GBK has kana where Big5 has its most frequent characters, and EUC-JP the same kana.
+    is_mute = claim == "gb18030"
+    own, letters = _common_share(sample, claim, is_mute=is_mute)
     if own >= _COMMON:
         return None
     if letters < _FEWEST:
         return usual if usual and _common_share(sample, usual)[0] > max(_COMMON, _TIMES * own) else None
-    shares = {charset: _common_share(sample, charset) for charset in EAST_ASIAN if charset != claim}
+    shares = {
+        charset: _common_share(sample, charset, is_mute=is_mute and charset != "cp932")
+        for charset in EAST_ASIAN
+        if charset != claim
+    }
     best = max(shares, key=lambda charset: shares[charset][0])
     share, letters = shares[best]
     return best if letters >= _FEWEST and share >= max(_PLAINLY, _TIMES * own) else None
@@ -84,8 +92,13 @@ def _alphabet_share(sample: bytes, charset: str, alphabet: str) -> float:
     return sum(sign in alphabet for sign in letters) / len(letters) if len(letters) >= _FEWEST_BALTIC else 0.0
 
 
-def _common_share(sample: bytes, charset: str) -> tuple[float, int]:
-    """Return the share of frequent characters among the letters beyond ASCII, and the number of these letters."""
+def _common_share(sample: bytes, charset: str, *, is_mute: bool = False) -> tuple[float, int]:
+    """Return the share of frequent characters among the letters beyond ASCII, and the number of these letters.
+
+    With `is_mute`, kana are not looked at.
+    """
     text = sample.decode(charset, "replace")
     letters = [sign for sign in text if sign > "\x7f" and (sign.isalpha() or sign == "\ufffd")]
+    if is_mute:
+        letters = [sign for sign in letters if sign not in _SIGNS_OF_KANA]
     return sum(sign in _FREQUENT for sign in letters) / max(1, len(letters)), len(letters)
