@@ -295,3 +295,46 @@ def test_a_date_that_another_rule_reads_is_no_loss() -> None:
     page = read(parser(comments=rule), "2012-04-05 10:05", "2012-04-06 10:05")
 
     assert (days(page), page.notes) == (["2012-04-05", "2012-04-06"], ())
+
+
+@pytest.mark.parametrize(
+    ("spelling", "moment"),
+    [
+        ("16:14, {}", "16:14:00"),
+        ("16:14,{}", "16:14:00"),
+        ("16:14-{}", "16:14:00"),
+        ("16:14:05,{}", "16:14:05"),
+        ("4:14 PM,{}", "16:14:00"),
+        ("4:14pm,{}", "16:14:00"),
+        ("{}-08:00", "08:00:00"),
+        ("{}:08:00", "08:00:00"),
+        ("1614 {}", "00:00:00"),
+    ],
+)
+def test_a_date_is_weighed_where_a_time_of_day_touches_it(spelling: str, moment: str) -> None:
+    open_, plain = spelling.format("11/03/24"), spelling.format("29/03/24")
+
+    alone, both = read(parser(), open_, "2024-05-04 10:05", lang="en"), read(parser(), plain, open_, lang="en")
+
+    assert (days(alone)[0], ["left open" in note and open_ in note for note in alone.notes]) == (None, [True])
+    assert days(both) == ["2024-03-29", "2024-03-11"]
+    assert f"{datetime.fromtimestamp(both.items.comments[0].created_at or 0, UTC):%H:%M:%S}" == moment
+
+
+@pytest.mark.parametrize(
+    ("date", "day"),
+    [
+        ("R5.01.05 08:41", "2023-01-05"),
+        ("R05-01-05", "2023-01-05"),
+        ("R5/1/5", "2023-01-05"),
+        ("Ｒ５.1.5(木) 08:41", "2023-01-05"),
+        ("H30.4.5", "2018-04-05"),
+        ("S63/1/5", "1988-01-05"),
+        ("R5.13.05", None),
+    ],
+)
+def test_the_letter_of_an_era_is_no_year_of_two_figures(date: str, day: str | None) -> None:
+    parsed = read(parser(), date, date, lang="ja")
+
+    assert days(parsed) == [day] * 2
+    assert any(date in note and "no date is read" in note for note in parsed.notes) is (day is None)

@@ -77,7 +77,8 @@ def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Do
                 if moment.tzinfo is not None and 1970 < moment.year < 2100:
                     return int(moment.timestamp())
         at_s = document.page.at_s
-        if raw[:4].isdigit() and not is_behind_year:
+        # `1614 11/03/24` begins with a time of day.
+        if raw[:4].isdigit() and raw[4:5] not in (" ", ",") and not is_behind_year:
             document.years.append(raw)
             if document.order is None and (at := read_date(raw, at_s, zone, formats=formats, languages=languages)):
                 return at

@@ -28,6 +28,10 @@ _SOLAR_LAST: Final = re.compile(rf"(?<![\d/.-])(1[3-9]|[23]\d)\s?[-/.]\s?(\d{{1,
 _SOLAR_WORDS: Final = re.compile(rf"(?<!\d)(\d{{1,2}})\s+({'|'.join(_SOLAR_MONTHS)})(?:\s?ماه)?[\s،,]+{_YEAR}(?!\d)")
 _ERA: Final = re.compile(r"(令和|平成|昭和|民國|民国)\s?(元|\d{1,3})\s?年")
 _ERAS: Final = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国": 1911}
+_ERA_LETTER: Final = re.compile(
+    r"(?<![^\W_])([rhs])(\d{1,2})\s?[-/.年]\s?(1[0-2]|0?[1-9])\s?[-/.月]\s?(3[01]|[12]\d|0?[1-9])(?!\d)日?"
+)
+_ERAS_BY_LETTER: Final = {"r": 2018, "h": 1988, "s": 1925}
 _BUDDHIST: Final = re.compile(r"(?<!\d)(2[45]\d\d)(?!\d)")
 _BUDDHIST_S: Final = 543
 _THAI: Final = re.compile("[\u0e01-\u0e4e]")
@@ -76,6 +80,9 @@ def in_usual_words(plain: str) -> str:
             plain = _EASTERN.sub(lambda found: f"{MONTHS[int(found[1]) - 1]}", plain)
         plain = _ERA.sub(lambda found: f"{_ERAS[found[1]] + int(found[2].replace('元', '1'))}年", plain)
         plain = _SOLAR_WORDS.sub(lambda found: _solar(found[3], _SOLAR_MONTHS[found[2]], found[1], found[0]), plain)
+    plain = _ERA_LETTER.sub(
+        lambda found: f"{_ERAS_BY_LETTER[found[1]] + int(found[2])}-{int(found[3]):02}-{int(found[4]):02}", plain
+    )
     if "th" in plain:
         plain = _VIETNAMESE.sub(lambda found: f" {MONTHS[int(found[1]) - 1]}", plain)
     plain = _SOLAR_FIGURES.sub(lambda found: _solar(found[1], found[2], found[3], found[0]), plain)
@@ -89,7 +96,7 @@ def is_of_other_calendar(plain: str) -> bool:
 
 
 _SIGNS: Final = re.compile(
-    r"(?<!\d)(?:1[34]|2[45])\d\d(?!\d)|[\u0900-\u097f\u0e01-\u0e4e]|\d月(?!\d)|令和|平成|昭和|民[國国]|t(?:háng|hg)"
+    r"(?<!\d)(?:1[34]|2[45])\d\d(?!\d)|[\u0900-\u097f\u0e01-\u0e4e]|\d月(?!\d)|令和|平成|昭和|民[國国]|t(?:háng|hg)|[rhs]\d{1,2}\s?[-/.年]"
 )
 
 

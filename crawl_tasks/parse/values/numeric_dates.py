@@ -19,8 +19,10 @@ from crawl_tasks.sites.site_terms import DateOrder
 Day = tuple[int, int, int]
 """Year, month and day."""
 
+# A time of day may stand right before or behind: `16:14,11/03/24`. Behind a letter the year of an era comes first.
 FIGURES: Final = re.compile(
-    r"(?<![\d.,:/-])(\d{1,2})(\s?[-/.]\s?)(\d{1,2})\2(\d{4}|\d{2})(?!\d|[-/:]\d|\.\d{1,3}\b(?!\.|:))"
+    r"(?=\d)(?:(?<![\d.,:/-])|(?<=\d:\d\d[,/-])|(?<=[ap]m,))(?!(?<=\b[rhs])\d{1,2}\D\d{1,2}\D\d{1,2}(?!\d))"
+    r"(\d{1,2})(\s?[-/.]\s?)(\d{1,2})\2(\d{4}|\d{2})(?!\d|[-/:]\d(?!\d?:\d\d)|\.\d{1,3}\b(?!\.|:))"
 )
 _YEAR_FIRST_DATE: Final = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)").match
 YEAR_FIRST: Final = re.compile(r"(?<!\d)(\d{4})\s*[-/.年년]\s*(\d{1,2})\s*[-/.月월]\s*(\d{1,2})(?!\d)\s*[日号號일]?")
