@@ -52,7 +52,14 @@ def test_a_page_that_does_not_say_who_asked_is_no_proof(
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-@pytest.mark.parametrize(("end", "answer"), [("each 9 requests", "404"), ("each 9 requests", "fewer"), ("once", "401")])
+@pytest.mark.parametrize(
+    ("end", "answer"),
+    [
+        ("each 9 requests", "404"),
+        pytest.param("each 9 requests", "fewer", marks=pytest.mark.long),
+        pytest.param("once", "401", marks=pytest.mark.long),
+    ],
+)
 def test_a_session_that_ends_within_a_drawn_page_loses_nothing(
     client: redis.Redis, frontier: Frontier, tmp_path: Path, end: str, answer: str
 ) -> None:

@@ -69,6 +69,7 @@ FRAME = """<!DOCTYPE html><title>Chains</title><div id=app>Loading...</div><scri
 fetch('/api%s').then(one => one.text()).then(text => { app.innerHTML = text })</script>"""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_threads_that_scripts_draw_behind_boards_in_html_are_drawn(tmp_path: Path) -> None:
     html, boards = {"Content_Type": "text/html"}, {1: range(10, 20), 2: range(20, 30)}
