@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import redis
 
@@ -38,10 +39,10 @@ class RichCrawl(TinyCrawl):
         """Let the database refuse one thread, once."""
         write = store.write
 
-        def picky(batch: list[Items]) -> object:
+        def picky(batch: list[Items], *ledger: Any) -> object:
             if self._is_picky and any(post.post_id == STUBBORN for items in batch for post in items.posts):
                 raise DataRejected("a value that the database refuses")
-            return write(batch)
+            return write(batch, *ledger)
 
         store.write = picky  # type: ignore[assignment, method-assign]  # stands in for it
 
