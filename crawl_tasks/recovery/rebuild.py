@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import ceil
 
@@ -29,7 +29,7 @@ from crawl_tasks.recovery.ages import loss_of, settle_ages
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
-from crawl_tasks.store.queries import KnownRequests, posting_hours, read_boards, remembered
+from crawl_tasks.store.queries import KnownRequests, posting_hours, read_boards, remembered, short_threads
 from crawl_tasks.store.upsert import Store
 
 CHUNK = 150
@@ -173,7 +173,7 @@ class Rebuild:
         # Rows from the future, from a clock years ahead, would push all new tokens behind that clock.
         self._store.bring_back(self._frontier.clock_ms() / 1000)
         for name, site in sites.items():
-            report(self._rebuild(site))
+            report(self._rebuild(site, walk=walk))
             if walk:
                 self._admin.board_schedule.change(name, [board.id for board in site.boards], Act.WALK)
             self._frontier.sites.apply_decision(name)
@@ -211,7 +211,7 @@ class Rebuild:
             return False
         return self._frontier.outbox.size() == 0
 
-    def _rebuild(self, site: Site) -> Rebuilt:
+    def _rebuild(self, site: Site, *, walk: bool) -> Rebuilt:
         publish_site(self._frontier, site, self._contact)
         newest_ms = ceil(self._store.newest(site.name) * 1000)
         # Before the first lease, which cannot be given while the site is paused: with a token below the newest
@@ -219,8 +219,11 @@ class Rebuild:
         ready, known = self._admin.restore.restore_requests(site.name, (), newest_ms)
         scans: dict[str, tuple[int, int]] = {}
         flushed_ms, began_ms = self._admin.decisions.flushed_ms(site.name), self._admin.decisions.began_ms(site.name)
+        # Of a thread that had grown since a copy of the database, workers may have read the tail alone before anyone
+        # noticed that the copy was brought back.
+        short = short_threads(self._store, site.name) if walk else set()
         pages = (
-            page
+            replace(page, may_be_open=True) if page.request.stage is Stage.POST and page.request.key in short else page
             for page in remembered(self._store, site.name)
             if page.last_at_ms >= began_ms and (page.may_be_open or page.done_at_ms > flushed_ms)
         )

@@ -112,6 +112,16 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
         yield KnownRequests(request, may_be_open, done_at_ms, wanted_at_ms, is_gone=bool(row.is_gone))
 
 
+def short_threads(store: Store, site: str) -> set[str]:
+    """Return the ids of the threads of a site that stand there with fewer comments than their list says."""
+    standing = _comments_of_post().where(func.coalesce(comments.c.state, "normal") != "deleted")
+    is_there = func.coalesce(posts.c.state, "normal") != "deleted"
+    query = select(posts.c.post_id)
+    query = query.where(posts.c.site == site, is_there, posts.c.reply_count > standing.scalar_subquery())
+    with store.database.reading() as connection:
+        return set(connection.scalars(query))
+
+
 def read_boards(store: Store, site: str) -> set[str]:
     """Return the boards of a site whose own lists were read."""
     with store.database.reading() as connection:

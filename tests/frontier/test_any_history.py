@@ -394,9 +394,15 @@ class AnyHistory(RuleBasedStateMachine):
         ):
             source.backup(copy)
 
-    @rule(is_database=st.booleans(), changes=CHANGES, is_erased=st.booleans())
-    def bring_a_copy_back(self, changes: list[tuple[str, int, int]], *, is_database: bool, is_erased: bool) -> None:
-        """Bring Redis or the database back as it was before some changes, or before the site was begun anew."""
+    @rule(is_database=st.booleans(), changes=CHANGES, is_erased=st.booleans(), late=CHANGES | st.none())
+    def bring_a_copy_back(
+        self, changes: list[tuple[str, int, int]], late: list[tuple[str, int, int]] | None, *, is_database: bool,
+        is_erased: bool,
+    ) -> None:  # fmt: skip
+        """Bring Redis or the database back as it was before some changes, or before the site was begun anew.
+
+        What is `late` changes, and is read, before a store worker notices.
+        """
         self._keep_copies()
         if is_erased:
             self.remove(9, "", erases=not is_database)
@@ -412,6 +418,8 @@ class AnyHistory(RuleBasedStateMachine):
             self._crawl.client.flushdb()
             for key, value in self._kept.items():
                 self._crawl.client.restore(key, 0, value)
+        if late and is_database:
+            self.change(late, 1)
         self._look()
         self._recover()
         with suppress(Exception):

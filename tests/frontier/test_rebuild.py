@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -247,6 +249,32 @@ def test_a_thread_that_shrank_before_a_loss_and_grows_after_it_loses_no_reply(
     asked = crawl.scan()
 
     assert {f"/comment/10/{page}" for page in range(2, count // 2 + 1)} <= set(asked)
+
+
+def test_a_thread_of_which_the_tail_was_read_before_an_older_database_was_noticed_is_read_whole(
+    crawl: SmallCrawl, store: Store, tmp_path: Path
+) -> None:
+    file, copy = tmp_path / "crawl.db", tmp_path / "copy.db"
+    site = crawl.publish()
+    for count in (2, 7, 9):
+        if count == 9:
+            store.close()
+            copy.replace(file)
+            store = Store(f"sqlite:///{file}").open()
+        one_thread(crawl, count, *(f"c{number}" for number in range(count)))
+        crawl.scan()
+        crawl.store_into(store)
+        if count == 2:
+            with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+
+    prepare_rebuild(crawl.frontier, store, None).run({"demo": site}, lambda _: None, walk=True)
+    crawl.work()
+    crawl.store_into(store)
+    store.close()
+
+    with closing(sqlite3.connect(file)) as rows:
+        assert rows.execute("select count(*) from comments").fetchone() == (9,)
 
 
 def test_a_page_that_is_open_again_with_an_earlier_revision_is_fetched_after_a_loss(
