@@ -32,8 +32,8 @@ from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.site_conditions import boards_gone, boards_new, threads_short
-from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE, BOARDS_NEW, THREADS_SHORT
+from crawl_tasks.monitor.problems.site_conditions import boards_gone, boards_new, secrets_hidden, threads_short
+from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE, BOARDS_NEW, SECRETS_HIDDEN, THREADS_SHORT
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
@@ -176,7 +176,10 @@ def crawl(
     for site in end.sites:
         click.echo(ledger_line(site.counts))
         few = None if site.name in short else threads_short(site)
-        named = (BOARDS_GONE, boards_gone(site)), (BOARDS_NEW, boards_new(site)), (THREADS_SHORT, few)
+        named = (
+            (BOARDS_GONE, boards_gone(site)), (BOARDS_NEW, boards_new(site)), (THREADS_SHORT, few),
+            (SECRETS_HIDDEN, secrets_hidden(site)),
+        )  # fmt: skip
         for kind, fields in named:
             if fields:
                 click.echo(kind.problem(site.name, **fields).advice(), err=True)

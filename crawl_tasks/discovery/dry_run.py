@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.errors import AccessDenied, Challenged, FetchError, Gone, NoTurn, PageError, RobotsRefused
-from crawl_tasks.fetch.redaction import items_without, redacted, without
+from crawl_tasks.fetch.redaction import hidden_note, items_without, redacted, without
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
 from crawl_tasks.registry.site_registry import CompiledSite
 
@@ -112,8 +112,9 @@ def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
         parsed = opened.parser.parse(request, page, 0)
     except PageError as error:
         return DryRun(request, redacted(page), error=without(str(error), page.secrets))
-    items, _ = items_without(parsed.items, page)
-    return DryRun(request, redacted(page), parsed._replace(items=items), unruled=unruled)
+    items, hidden = items_without(parsed.items, page)
+    notes = (*parsed.notes, *(hidden_note(name, texts) for name, texts in hidden.items()))
+    return DryRun(request, redacted(page), parsed._replace(items=items, notes=notes), unruled=unruled)
 
 
 def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:

@@ -47,7 +47,8 @@ class LoginPolicy:
 
     `log_in` sends what is needed and returns the headers of a member. `cookies` are those that a file gives. `check` is
     the request for the page that shows whether we are a member, by `is_member`. `signs` tells what a page of a stage
-    says of that itself. `secrets` reads the secrets anew at each login. `name` identifies site and login. A worker's
+    says of that itself. `secrets` reads the secrets anew at each login, and
+    `not_secret` names cookies that are none. `name` identifies site and login. A worker's
     login counts as lost after `lost_after_s`.
     """
 
@@ -60,18 +61,23 @@ class LoginPolicy:
     signs: Callable[[Fetched, Stage], Sign]
     secrets: Callable[[], tuple[str, ...]]
     most_a_day: int
+    not_secret: frozenset[str] = frozenset()
     lost_after_s: float = 120.0
 
 
 @dataclass(slots=True)
 class Session:
-    """The state of a visitor: cookies, and a member's headers. `token` is empty for a guest's."""
+    """The state of a visitor: cookies, and a member's headers. `token` is empty for a guest's.
+
+    The site file says of the cookies named in `not_secret` that their values may be shown.
+    """
 
     cookies: SiteCookies = field(default_factory=SiteCookies)
     token: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     origin: str = ""
+    not_secret: frozenset[str] = frozenset()
 
     def headers_with(self, http: HttpRequest) -> dict[str, str]:
         """Return the headers of a request, with the session's own: cookies by origin, others to the site's only."""
@@ -83,13 +89,17 @@ class Session:
             headers["Cookie"] = cookies
         return headers
 
-    def hidden(self) -> tuple[str, ...]:
-        """Return the texts that must not be kept, logged or shown: passwords, tokens, and cookies that are secrets."""
-        values = [cookie.value for cookie in self.cookies.of(self.origin) if is_secret(cookie)]
-        values += [value.removeprefix("Bearer ") for value in self.headers.values()]
-        secrets = [secret for secret in self.secrets if len(secret) >= LEAST_PASSWORD]
-        secrets += [value for value in values if len(unquote(value)) >= LEAST_SECRET]
-        return tuple(text for secret in secrets for text in spellings(secret))
+    def hidden(self) -> dict[str, str]:
+        """Return the texts that must not be kept, logged or shown, each with what it is.
+
+        They are passwords, tokens, and cookies that are secrets.
+        """
+        cookies = (cookie for cookie in self.cookies.of(self.origin) if cookie.name not in self.not_secret)
+        values = [(cookie.value, f"cookie {cookie.name}") for cookie in cookies if is_secret(cookie)]
+        values += [(value.removeprefix("Bearer "), f"header {name}") for name, value in self.headers.items()]
+        secrets = [(secret, "password") for secret in self.secrets if len(secret) >= LEAST_PASSWORD]
+        secrets += [(value, name) for value, name in values if len(unquote(value)) >= LEAST_SECRET]
+        return {text: name for secret, name in secrets for text in spellings(secret)}
 
     def hide(self, text: str) -> str:
         """Return a text without the secrets of the session."""
@@ -179,7 +189,7 @@ class Sessions:
     def _logged_in(
         self, site: str, login: LoginPolicy, turn: LoginTurn, secrets: tuple[str, ...], send: Callable[[Session], Send]
     ) -> Session:
-        session = Session(token=turn.token, secrets=secrets, origin=login.origin)
+        session = Session(token=turn.token, secrets=secrets, origin=login.origin, not_secret=login.not_secret)
         outcome, sealed, reason = "failed", b"", ""
         try:
             session.cookies.replace(login.origin, login.cookies())
@@ -232,7 +242,9 @@ class Sessions:
             return None
         if told["login"] != login.name:
             return None
-        session = Session(token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin)
+        session = Session(
+            token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin, not_secret=login.not_secret
+        )
         # An earlier version did not say which they are: all are secrets then.
         http_only = told.get("http_only", range(len(told["cookies"])))
         cookies = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -12,6 +13,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 from crawl_tasks.fetch.cookie_jar import StoredCookie
 from crawl_tasks.model import Comment, Fetched, Items, Post
+from crawl_tasks.model.request import NO_SECRETS
 
 LEAST_SECRET: Final = 12
 """The least length of a token or a cookie that is hidden. Shorter ones could be words of a post."""
@@ -77,7 +79,7 @@ def redacted(page: Fetched) -> Fetched:
         for written in {secret.encode(charset) for charset in _charsets_of(secret)}:
             body = body.replace(written, HIDDEN.encode())
     headers = {name: without(value, page.secrets) for name, value in page.headers.items() if name != "set-cookie"}
-    return page._replace(url=without(page.url, page.secrets), headers=headers, body=body, secrets=())
+    return page._replace(url=without(page.url, page.secrets), headers=headers, body=body, secrets=NO_SECRETS)
 
 
 def _charsets_of(secret: str) -> tuple[str, ...]:
@@ -87,30 +89,32 @@ def _charsets_of(secret: str) -> tuple[str, ...]:
     return tuple(charset for charset in _CHARSETS if secret.encode(charset, "replace").decode(charset) == secret)
 
 
-def items_without(items: Items, page: Fetched) -> tuple[Items, int]:
-    """Return items whose texts have none of a page's secrets, and the number of texts that had one.
+def items_without(items: Items, page: Fetched) -> tuple[Items, Counter[str]]:
+    """Return items whose texts have none of a page's secrets, and of each secret in how many texts it was.
 
     Addresses stay as they are: a walk follows them.
     """
+    changed = Counter[str]()
     if not page.secrets:
-        return items, 0
-    changed = 0
+        return items, changed
 
-    def clean(item: Post | Comment) -> dict[str, object]:
-        nonlocal changed
-        new: dict[str, object] = {}
-        for name in _TEXTS:
-            text = getattr(item, name, None)
-            if text and (cleaned := without(text, page.secrets)) != text:
-                new[name] = cleaned
-        changed += len(new)
-        extra = item.extra or {}
-        cleaned_extra = {name: text and without(text, page.secrets) for name, text in extra.items()}
-        if cleaned_extra != extra:
-            new["extra"] = cleaned_extra
-            changed += sum(cleaned_extra[name] != text for name, text in extra.items())
-        return new
+    def clean(text: str | None) -> str | None:
+        if not text:
+            return text
+        names = {name for secret, name in page.secrets.items() if secret in text}
+        changed.update(names)
+        return without(text, page.secrets) if names else text
 
-    posts = tuple(post._replace(**clean(post)) for post in items.posts)  # type: ignore[arg-type]  # fields of texts
-    comments = tuple(reply._replace(**clean(reply)) for reply in items.comments)  # type: ignore[arg-type]
+    def cleaned(item: Post | Comment) -> dict[str, object]:
+        texts = {name: clean(text) for name in _TEXTS if (text := getattr(item, name, None))}
+        return texts | {"extra": {name: clean(text) for name, text in item.extra.items()} if item.extra else item.extra}
+
+    posts = tuple(post._replace(**cleaned(post)) for post in items.posts)  # type: ignore[arg-type]  # fields of texts
+    comments = tuple(reply._replace(**cleaned(reply)) for reply in items.comments)  # type: ignore[arg-type]
     return items._replace(posts=posts, comments=comments), changed
+
+
+def hidden_note(name: str, texts: int) -> str:
+    """Return the remark that a secret was replaced in some texts."""
+    note = f"*** is in the place of the {name} of the session in {texts} texts"
+    return f"{note}; if it is no secret, name it in login.not_secret" if name.startswith("cookie ") else note

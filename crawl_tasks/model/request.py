@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 
@@ -168,6 +169,9 @@ class Lease(NamedTuple):
     slot: SlotSpan | None = None
 
 
+NO_SECRETS: Mapping[str, str] = MappingProxyType({})
+
+
 class Fetched(NamedTuple):
     """One response, complete and within the limits, after redirects.
 
@@ -181,8 +185,9 @@ class Fetched(NamedTuple):
 
     `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run. `gaps` are
     the requests of a drawn page that brought nothing, each with its reason: the page may be a part. `was_denied` tells
-    that such a request to the site itself was answered as a guest's. `secrets` are texts that nobody may keep or show.
-    With `is_unsigned` a page behind a login does not say whether a member asked for it.
+    that such a request to the site itself was answered as a guest's. `secrets` are texts that nobody may keep or show,
+    each with what it is, as "cookie sid". With `is_unsigned` a page behind a login does not say whether a member asked
+    for it.
     """
 
     url: str
@@ -199,7 +204,7 @@ class Fetched(NamedTuple):
     is_rendered: bool = False
     gaps: tuple[str, ...] = ()
     was_denied: bool = False
-    secrets: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = NO_SECRETS
     is_unsigned: bool = False
 
 

@@ -212,6 +212,11 @@ class SiteSnapshot:
         groups = (self._grouped.get(kind.value, {}) for kind in Kind)
         return sum(count for group in groups for change, count in group.items() if change != "restored")
 
+    @property
+    def own(self) -> dict[str, int]:
+        """Return the own counters, see model/own_counters.py."""
+        return self._grouped.get("own", {})
+
     def stat(self, name: str) -> int:
         """Return one statistic, 0 where nothing was counted."""
         return self.counts.stats.get(name, 0)

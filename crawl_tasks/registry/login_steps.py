@@ -31,7 +31,9 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
     spec = site.login
     if spec is None:
         return None
-    told = f"{site.base} {spec.model_dump_json(by_alias=True)}"
+    # A key that is not set: with it, workers of two versions would take each other's session for another login's.
+    unset = set() if spec.not_secret else {"not_secret"}
+    told = f"{site.base} {spec.model_dump_json(by_alias=True, exclude=unset)}"
     return LoginPolicy(
         name=f"{site.name} {hashlib.sha256(told.encode()).hexdigest()[:16]}",
         origin=origin_of(site.base),
@@ -42,6 +44,7 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
         signs=member_signs(site, spec),
         secrets=lambda: _secrets(spec),
         most_a_day=spec.most_a_day,
+        not_secret=frozenset(spec.not_secret),
         # The requests of a login wait for a slot each.
         lost_after_s=60 + site.gate.deadline_s + 10 * site.gate.delay_s,
     )

@@ -43,6 +43,10 @@ class SiteLogin(Part):
     check: str = Field(default="/", max_length=1000, description="Address of a page with that sign, for members.")
     most_a_day: int = Field(default=10, ge=1, le=1000, strict=True, description="Logins in a day (UTC) at most.")
 
+    not_secret: list[Annotated[str, Field(max_length=200)]] = Field(
+        default=[], max_length=50, description="Names of cookies whose values are words, and are left in texts."
+    )
+
     @model_validator(mode="after")
     def _is_one(self) -> Self:
         given = [name for name in ("form", "cookie_file", "bearer", "function") if getattr(self, name)]

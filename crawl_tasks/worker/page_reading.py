@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from crawl_tasks.errors import AccessDenied, Challenged, Crashed, PageError, ParseError, RedirectRefused
 from crawl_tasks.fetch.bot_walls import bot_wall_in
-from crawl_tasks.fetch.redaction import items_without
+from crawl_tasks.fetch.redaction import hidden_note, items_without
 from crawl_tasks.model import Comment, Fetched, Items, Lease, Parsed, Post, Request, Stage
-from crawl_tasks.model.own_counters import count
+from crawl_tasks.model.own_counters import HIDDEN_OF, count
 from crawl_tasks.parse.values.charset import LOST
 from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.sites.addresses import Addresses
@@ -68,9 +68,10 @@ def _without_cut_titles(items: Items) -> Items:
 def _without_secrets(site: CompiledSite, lease: Lease, items: Items, page: Fetched) -> Items:
     """Return items whose texts have no secret of the session. Addresses stay: a walk follows them."""
     clean, hidden = items_without(items, page)
-    if hidden:
-        _remark(site, lease, f"*** stands for a secret of the session in {hidden} texts")
-        count(site.site.name, "hidden_secrets", hidden)
+    for name, texts in hidden.items():
+        _remark(site, lease, hidden_note(name, texts))
+        count(site.site.name, "hidden_secrets", texts)
+        count(site.site.name, f"{HIDDEN_OF}{name}", texts)
     return clean
 
 

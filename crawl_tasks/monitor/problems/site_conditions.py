@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from crawl_tasks.errors import LoginRefused
+from crawl_tasks.model.own_counters import HIDDEN_OF
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
@@ -104,6 +105,13 @@ def threads_short(site: SiteSnapshot) -> Fields | None:
     worst = (text.split(" ", 2) for text in short[:MOST_SHORT_NAMED])
     named = ", ".join(f"{address} ({listed} listed, {stored} stored)" for listed, stored, address in worst)
     return {"count": len(short), "threads": named} if short else None
+
+
+def secrets_hidden(site: SiteSnapshot) -> Fields | None:
+    """Return the secrets of the session that were replaced in stored texts, and in how many."""
+    hidden = {name.removeprefix(HIDDEN_OF): count for name, count in site.own.items() if name.startswith(HIDDEN_OF)}
+    named = ", ".join(f"{name} ({count})" for name, count in sorted(hidden.items(), key=lambda row: -row[1]))
+    return {"count": sum(hidden.values()), "names": named} if hidden else None
 
 
 def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:

@@ -107,6 +107,14 @@ THREADS_SHORT = Kind(
     one="1 thread has far fewer replies than its list counts: {threads}",
 )  # fmt: skip
 
+SECRETS_HIDDEN = Kind(
+    "CrawlSecretsHidden", Severity.INFO,
+    "{count} stored texts have *** in the place of a secret of the session: {names}",
+    "nothing, if it is one; a cookie whose value is a word: name it in login.not_secret, and crawl-tasks sites check"
+    " says how to read the threads again", "site", of_site(conditions.secrets_hidden),
+    one="1 stored text has *** in the place of a secret of the session: {names}",
+)  # fmt: skip
+
 SITE_KINDS = (
     LEDGER_UNBALANCED,
     Kind("CrawlBacklogFull", Severity.WARNING, "{count} requests are open, new scans are held back",
@@ -121,6 +129,7 @@ SITE_KINDS = (
     BOARDS_NEW,
     SCAN_GAP,
     THREADS_SHORT,
+    SECRETS_HIDDEN,
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,

@@ -42,11 +42,6 @@ def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
     return lambda site: [(f'{name}="{escaped(label)}"', value) for label, value in values(site).items()]
 
 
-def _own(site: SiteSnapshot) -> dict[str, int]:
-    stats = site.counts.stats.items()
-    return {name.removeprefix("own:"): count for name, count in stats if name.startswith("own:")}
-
-
 def _states(site: SiteSnapshot) -> dict[str, int]:
     return {state: count for state, count in by_state(site.counts).items() if state != State.DONE}
 
@@ -168,7 +163,7 @@ FAMILIES = (
     Family("crawl_site_min_items_per_minute", G, ("site",), "Items a minute that the site file expects, 0 for none.",
            each=lambda site: float(site.counts.fields.get("min_items", "0"))),
     Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised (api.count).",
-           rows=by("name", _own)),
+           rows=by("name", lambda site: site.own)),
     Family("crawl_site_slowdown", G, ("site",),
            "Backoff factor: how many times slower than its file says the site is asked, 1 to 64.",
            each=lambda site: site.slowdown),
