@@ -76,6 +76,27 @@ class Settings(BaseModel):
         256 << 20, ge=0, description="Room in bytes on the archive's disk below which its sites are not fetched."
     )
     sites_dir: Path = Field(Path("config/sites"), description="Directory of the site files.")
+    dump_roots: str = Field(
+        "",
+        description="Directories, and addresses as s3://BUCKET/PATH, below which this process reads dumps of published"
+        " sites (`read_from`), separated by blanks. A site with its file in CRAWL_SITES_DIR needs none of these four.",
+    )
+    function_modules: str = Field(
+        "",
+        description="Modules whose functions published sites may name in this process, separated by blanks; with those"
+        " below them.",
+    )
+    forum_secrets: str = Field(
+        "",
+        pattern=r"^\s*(FORUM_[A-Z0-9_]{1,58}=https?://[^\s/]+\s*)*$",
+        description="Secrets that this process sends to published sites, each as FORUM_NAME=https://forum.example,"
+        " separated by blanks.",
+    )
+    private_hosts: str = Field(
+        "",
+        description="Private addresses and proxies of published sites that this process reaches: HOST:PORT, or HOST for"
+        " all its ports, separated by blanks.",
+    )
     contact: str | None = Field(
         None, description="Address or page where a forum's operator reaches you; required for public sites."
     )

@@ -113,6 +113,7 @@ def _environment(plan: BenchPlan, redis_url: str) -> dict[str, str]:
         "CRAWL_STATE_DIR": str(plan.directory),
         "CRAWL_DATABASE_URL": f"sqlite:///{plan.directory / 'crawl.db'}",
         "CRAWL_HTTP_CLIENT": plan.client,
+        "CRAWL_PRIVATE_HOSTS": "127.0.0.1",
     }
 
 

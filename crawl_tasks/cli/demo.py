@@ -47,7 +47,8 @@ ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
 def demo_settings(settings: Settings) -> Settings:
     """Return settings with a state directory, and so a Redis and database, of the demo unless others are set."""
     state_dir = settings.state_dir / "demo"
-    changed: dict[str, object] = {"state_dir": state_dir}
+    # The forum is on a port of this machine that no site file names.
+    changed: dict[str, object] = {"state_dir": state_dir, "private_hosts": f"{settings.private_hosts} 127.0.0.1"}
     if "database_url" not in settings.model_fields_set:
         changed["database_url"] = f"sqlite:///{state_dir.absolute() / 'crawl.db'}"
     return settings.model_copy(update=changed)
@@ -207,6 +208,7 @@ def _crawl(
 
 def how_to_start_workers(state_dir: Path) -> str:
     """Return the commands that a person types in other terminals."""
-    celery = f"CRAWL_STATE_DIR={state_dir} {Path(sys.executable).with_name('celery')} -A crawl_tasks"
+    settings = f"CRAWL_STATE_DIR={state_dir} CRAWL_PRIVATE_HOSTS=127.0.0.1"
+    celery = f"{settings} {Path(sys.executable).with_name('celery')} -A crawl_tasks"
     kinds = ("worker -Q list", "worker -Q detail", "worker -Q store", "beat")
     return "\n".join(["start in other terminals:", *(f"  {celery} {kind}" for kind in kinds)])

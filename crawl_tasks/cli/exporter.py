@@ -101,10 +101,12 @@ def _read(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
     # Compiling a site costs 50 ms and its modules, which most exporters never need.
     from crawl_tasks.discovery.dry_run import reread  # noqa: PLC0415
     from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
+    from crawl_tasks.worker.runtime import grants_of  # noqa: PLC0415
 
     name = kept.request.site
     try:
-        trial = reread(SiteRegistry(cells.of(name), settings.contact).latest(name), kept.request, kept.page)
+        registry = SiteRegistry(cells.of(name), settings.contact, read=grants_of(settings).read)
+        trial = reread(registry.latest(name), kept.request, kept.page)
     except ConfigError as error:  # a secret of the site, which only workers have
         return {"nothing": str(error)}
     if trial.error:

@@ -33,6 +33,7 @@ from crawl_tasks.sites.item_steps import read_steps
 from crawl_tasks.store.corrections import Corrections
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.page_reading import gone_items, read_page
+from crawl_tasks.worker.runtime import grants_of
 
 
 @click.command(
@@ -53,7 +54,8 @@ def command(ctx: click.Context, name: str, since: int | None) -> None:
     """
     settings = load_settings()
     frontier = chosen_sites(open_cells(settings), (name,))[name]
-    site = SiteRegistry(frontier, settings.contact, read_steps(settings.items)).latest(name)
+    registry = SiteRegistry(frontier, settings.contact, read_steps(settings.items), grants_of(settings).read)
+    site = registry.latest(name)
     files = archive_files(settings.archive_dir, name)
     until_ms = frontier.clock_ms()
     with (

@@ -28,12 +28,12 @@ from crawl_tasks.registry.site_publisher import check_addresses, is_public, publ
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.grants import SUFFIXES
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_json import dump_site
 
 _NEVER_NEW = frozenset({"post_id", "forum_id", "url", "author", "created_at"})
-_SUFFIXES = (".yaml", ".yml")
 
 
 @click.group(epilog=examples("crawl-tasks sites check", "crawl-tasks sites list", "crawl-tasks sites remove demo"))
@@ -153,7 +153,7 @@ def _name_in(directory: Path, name: str) -> str:
     # A shell completes file names, so people type config/sites/demo.yaml where demo is meant.
     file = Path(name)
     is_there = file.parent == Path() or file.resolve().parent == directory.resolve()
-    return file.stem if file.suffix in _SUFFIXES and is_there else name
+    return file.stem if file.suffix in SUFFIXES and is_there else name
 
 
 def check_cases(settings: Settings, sites: list[Site]) -> None:
@@ -188,7 +188,7 @@ def site_files(directory: Path) -> list[Path]:
         ConfigError: the directory cannot be read, or has no site file.
     """
     try:
-        files = sorted(path for path in directory.iterdir() if path.suffix in _SUFFIXES)
+        files = sorted(path for path in directory.iterdir() if path.suffix in SUFFIXES)
     except OSError as error:
         raise ConfigError(f"{directory}: cannot be read: {error.strerror}; set CRAWL_SITES_DIR") from None
     if not files:

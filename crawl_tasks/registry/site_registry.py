@@ -200,8 +200,16 @@ def priority_function(site: Site) -> Callable[[Request, Request], int] | None:
 class SiteRegistry:
     """The published sites by name and version. Thread-safe. One version of each is kept."""
 
-    def __init__(self, frontier: Frontier, contact: str | None, steps: tuple[ItemStep, ...] = ()) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        contact: str | None,
+        steps: tuple[ItemStep, ...] = (),
+        read: Callable[[str], Site] = read_site,
+    ) -> None:
+        """Make a registry. `read` returns the site of a published text, or refuses it, as `Grants.read` does."""
         self._frontier = frontier
+        self._read = read
         self._contact = contact
         self._steps = steps
         self._open: dict[str, tuple[str, CompiledSite]] = {}
@@ -239,4 +247,4 @@ class SiteRegistry:
             self._frontier.sites.require_no_move(name)
             raise ConfigError(f"site {name!r} is not published; `crawl-tasks sites check` publishes config/sites")
         old = OldAddresses.read(self._frontier.sites.old_addresses(name))
-        return compile_site(read_site(text), self._contact, self._steps, old)
+        return compile_site(self._read(text), self._contact, self._steps, old)

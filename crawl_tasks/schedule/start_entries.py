@@ -69,10 +69,14 @@ class StartEntries:
 
     Args:
         key_of: returns the key in which the entries of a site wait.
+        read: returns the site of a published text, or refuses it, as `Grants.read` does.
     """
 
-    def __init__(self, frontier: Frontier, key_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, frontier: Frontier, key_of: Callable[[str], str], read: Callable[[str], Site] = read_site
+    ) -> None:
         self._frontier = frontier
+        self._read = read
         self._key_of = key_of
         self._sites: dict[str, tuple[Site, Addresses]] = {}
 
@@ -109,6 +113,6 @@ class StartEntries:
             if text is None:
                 self._frontier.sites.require_no_move(name)
                 raise SiteError(f"site {name[:40]!r} is not published")
-            site = read_site(text)
+            site = self._read(text)
             known = self._sites[name] = (site, Addresses(site))
         return known

@@ -18,6 +18,7 @@ from crawl_tasks.logs import OutageLog
 
 if TYPE_CHECKING:
     from crawl_tasks.schedule.start_entries import StartEntries
+    from crawl_tasks.sites.schema import Site
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,17 @@ class StartRequests:
     """
 
     def __init__(
-        self, frontier: Frontier, name: str, clock: Callable[[], float] = time.monotonic, *, batch: int = 100
+        self,
+        frontier: Frontier,
+        name: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        batch: int = 100,
+        read: Callable[[str], Site] | None = None,
     ) -> None:
+        """Make a consumer. `read` returns the site of a published text, or refuses it; without it, all are taken."""
         self._frontier = frontier
+        self._of_sites = {} if read is None else {"read": read}
         self.name = name
         self._clock = clock
         self._batch = batch
@@ -78,7 +87,7 @@ class StartRequests:
         from crawl_tasks.schedule.start_entries import StartEntries  # noqa: PLC0415
 
         # New each time, because the reader remembers sites and a site file may have changed.
-        entries = StartEntries(self._frontier, self.key_of)
+        entries = StartEntries(self._frontier, self.key_of, **self._of_sites)
         # Any call returns the claims of a dead process. Where no key holds entries, the empty key stands for a call.
         named = (("", "") if key == claims else (key, keys[key]) for key in waiting)
         return sum(self._drain_key(key, site, entries) for key, site in named)

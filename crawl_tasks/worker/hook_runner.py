@@ -21,6 +21,7 @@ from crawl_tasks.model.own_counters import count
 
 if TYPE_CHECKING:
     from crawl_tasks.sites.event_hooks import Hooks
+    from crawl_tasks.sites.schema import Site
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,9 @@ class HookRunner:
         hangs_after_s: float = HANGS_AFTER_S,
         most_waiting: int = MOST_WAITING,
         clock: Callable[[], float] = time.monotonic,
+        read: Callable[[str], Site] | None = None,
     ) -> None:
+        """Make a runner. `read` returns the site of a published text, or refuses it; without it, all are taken."""
         self._hangs_after_s = hangs_after_s
         self._clock = clock
         self._waiting: queue.Queue[tuple[str, str, str, Mapping[str, object]]] = queue.Queue(most_waiting)
@@ -48,7 +51,8 @@ class HookRunner:
         self._threads = 0
         self._busy: tuple[float, str, str] | None = None
         self._outage = OutageLog(log, "a hook fails")
-        self._read: dict[str, tuple[str, Hooks]] = {}
+        self._read_site = read
+        self._read: dict[str, tuple[str, Hooks | None]] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -83,10 +87,12 @@ class HookRunner:
             from crawl_tasks.sites.site_json import read_site  # noqa: PLC0415
 
             try:
-                known = self._read[site] = (text, read_site(text).hooks)
-            except SiteError:
-                # Another version wrote it. Its fetching workers say so in their logs.
-                return None
+                known = (text, (self._read_site or read_site)(text).hooks)
+            except SiteError as error:
+                # Another version wrote it, or its functions are not of this process. Said once for each text.
+                log.error("no hooks of this site are called", extra={"site": site, "error": str(error)})
+                known = (text, None)
+            self._read[site] = known
         return known[1]
 
     def finish(self, within_s: float) -> None:

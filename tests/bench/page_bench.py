@@ -101,6 +101,7 @@ def main() -> None:
             os.environ |= {
                 "CRAWL_REDIS_URL": server.url,
                 "CRAWL_REDIS_PREFIX": PREFIX,
+                "CRAWL_PRIVATE_HOSTS": "127.0.0.1",
                 "CRAWL_STATE_DIR": directory,
                 "CRAWL_DATABASE_URL": f"sqlite:///{directory}/crawl.db",
                 "CRAWL_HTTP_CLIENT": chosen.client,

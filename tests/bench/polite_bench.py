@@ -141,6 +141,7 @@ class Bench:
         told = {
             "CRAWL_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
             "CRAWL_REDIS_PREFIX": PREFIX,
+            "CRAWL_PRIVATE_HOSTS": "127.0.0.1",
             "CRAWL_STATE_DIR": str(self._directory),
             "CRAWL_OUTBOX_MAX": "1000000",
             "CRAWL_HTTP_CLIENT": self._chosen.client,

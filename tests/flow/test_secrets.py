@@ -80,6 +80,8 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     members = MembersForum()
     rules = members.rules().replace("name: demo", "name: members")
     publish_site(world.frontier, parse_site(rules, "members.yaml"), contact=None)
+    given = f"FORUM_COOKIE={site.base} FORUM_DEMO_PASSWORD={members.server.base}"
+    world.environment["CRAWL_FORUM_SECRETS"] = given
     world.start("events", *CELERY, "events", "--dump")
     world.start("list", *CELERY, "worker", "-Q", "list", "-n", "list@%h", "-l", "debug", "-E")
     world.environment["CRAWL_LOG_FORMAT"] = "json"

@@ -58,6 +58,9 @@ class World:
             "CRAWL_REDIS_URL": self.server.url,
             "CRAWL_STATE_DIR": str(self.directory),
             "CRAWL_PRODUCE_EVERY_S": "0.5",
+            # The sites of the tests are in Redis alone.
+            "CRAWL_PRIVATE_HOSTS": "127.0.0.1",
+            "CRAWL_FUNCTION_MODULES": "tests",
             "PYTHONPATH": str(ROOT),
         }
         # A disk that stalls under the whole suite holds up the server longer than the 5 s that redis-py waits.

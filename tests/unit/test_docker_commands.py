@@ -73,7 +73,7 @@ def test_publish_checks_the_sites_and_functions_that_are_mounted(tmp_path: Path)
 
     assert said.code == 0, said.text
     assert found.code == 0, found.text
-    assert mounts(services["list"]) == mounts(services["detail"]) == {modules_at: str(modules)}
+    assert mounts(services["list"]) == mounts(services["detail"]) == {modules_at: str(modules), sites_at: str(sites)}
 
 
 def test_without_site_files_of_ones_own_nothing_is_published(services: dict[str, Any], tmp_path: Path) -> None:
