@@ -15,6 +15,8 @@ from pathlib import Path
 from celery.events.state import Task
 from tornado.options import options
 
+from crawl_tasks.file_modes import keep_private
+
 SHOWN_CHARS = 300
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -28,6 +30,8 @@ def format_task(task: Task) -> Task:
     return task
 
 
+# FLOWER_DB holds the arguments of tasks.
+keep_private()
 # Flower reads an empty variable as a list of one empty credential, and would admit a visitor who sends none.
 basic_auth = [credential for credential in options.basic_auth or [] if credential]
 # Swarm and Kubernetes hand out secrets as files.

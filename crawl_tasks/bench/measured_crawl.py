@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -95,7 +96,7 @@ def measure_crawl(plan: BenchPlan, tell: Callable[[str], None]) -> Cost:
         CrawlError: a process ended, or nothing moved for two minutes.
     """
     plan.directory.mkdir(parents=True, exist_ok=True)
-    server = RedisServer(plan.directory / "redis")
+    server = RedisServer(plan.directory / "redis", password=secrets.token_urlsafe(32))
     with Interrupts() as interrupts:
         server.start()
         try:

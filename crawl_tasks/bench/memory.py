@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def measure_footprint(count: int) -> MemoryUse:
     """Queue `count` requests on a separate Redis and measure their memory, then the guard's without them."""
     with (
         tempfile.TemporaryDirectory() as directory,
-        RedisServer(Path(directory)) as server,
+        RedisServer(Path(directory), password=secrets.token_urlsafe(32)) as server,
         redis.Redis.from_url(server.url) as client,
     ):
         # The buffers of the append-only file would count as memory of the requests.

@@ -14,6 +14,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.file_modes import write_public
 from crawl_tasks.frontier.admin.history_store import HistoryStore
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.kept_pages import KeptPage
@@ -123,9 +124,8 @@ def write_files(directory: Path) -> None:
     """
     dashboard = (resources.files("crawl_tasks.monitor.web") / "dashboard.json").read_text("utf-8")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
         for name, text in (("rules.yml", rules_file()), ("dashboard.json", dashboard)):
-            (directory / name).write_text(text, "utf-8")
+            write_public(directory / name, text)
             click.echo(directory / name)
     except OSError as error:
         raise ConfigError(f"--files {directory}: {error.strerror}; name a directory that you may write to") from error

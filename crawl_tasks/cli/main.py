@@ -20,6 +20,7 @@ from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, CrawlError
+from crawl_tasks.file_modes import keep_private
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import hide_passwords
 
@@ -203,6 +204,7 @@ def carry_any_text() -> None:
 
 def main() -> None:
     """Run the command line."""
+    keep_private()
     carry_any_text()
     try:
         cli(prog_name="crawl-tasks")

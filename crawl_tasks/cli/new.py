@@ -39,6 +39,7 @@ from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.file_modes import write_public
 from crawl_tasks.proxy import read_proxy
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
@@ -176,8 +177,7 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     rules = found.rules if refuted else settled(found.rules)
     found = replace(found, rules=rules, remarks=(*found.remarks, *remarks))
     if options.output != "-":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(site_file(found), "utf-8")
+        write_public(path, site_file(found))
     return _NewResult(path, found, checks, refuted, len(probe.asked))
 
 

@@ -9,6 +9,7 @@ import click
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.embedded import EmbeddedRedis
 from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.logs import hide_passwords
 from crawl_tasks.settings import load_settings
 
 
@@ -24,10 +25,11 @@ from crawl_tasks.settings import load_settings
 def command(port: int) -> None:
     """Run the embedded Redis of the state directory until Ctrl-C.
 
-    Its address stands in STATE_DIR/redis.url meanwhile. There every command and worker of this directory finds it.
+    Its address with its password stands in STATE_DIR/redis.url meanwhile. There every command and worker of this
+    directory finds it.
     """
     state_dir = load_settings().state_dir
     with Interrupts() as interrupts, EmbeddedRedis(state_dir, interrupts, port) as server:
-        click.echo(f"{server.url} (data in {server.directory}); Ctrl-C ends it")
+        click.echo(f"{hide_passwords(server.url)} (data in {server.directory}); Ctrl-C ends it")
         while server.is_running():
             time.sleep(0.5)

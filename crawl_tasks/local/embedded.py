@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import time
 from pathlib import Path
 from typing import Self
@@ -29,7 +30,7 @@ class EmbeddedRedis:
     """
 
     def __init__(self, state_dir: Path, interrupts: Interrupts, port: int = 0, *, is_private: bool = False) -> None:
-        self._server = RedisServer(state_dir / "redis", port)
+        self._server = RedisServer(state_dir / "redis", port, secrets.token_urlsafe(32))
         self._interrupts = interrupts
         self._lock = StateLock(state_dir / "redis.lock", "its Redis runs")
         self._held = state_dir / "redis.lock"

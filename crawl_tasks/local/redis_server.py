@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Self
@@ -68,12 +69,16 @@ def free_port() -> int:
 
 
 class RedisServer:
-    """A server process with data in `directory`: append-only file, no eviction, loopback."""
+    """A server process with data in `directory`: append-only file, no eviction, loopback.
 
-    def __init__(self, directory: Path, port: int = 0) -> None:
+    Loopback is open to every user of the machine, so a server of a crawl has a password.
+    """
+
+    def __init__(self, directory: Path, port: int = 0, password: str = "") -> None:
         self.directory = directory
         self.port = port or free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{self.port}/0"
+        self._password = password
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -108,20 +113,25 @@ class RedisServer:
     def launch(self) -> None:
         """Start the process."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._process = subprocess.Popen(  # noqa: S603 (our own arguments)
-            [
-                find_server(),
-                *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory.resolve())),
-                *("--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"),
-                *("--logfile", str(self.log.resolve()), "--daemonize", "no"),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            # Ctrl-C is for the supervisor, which ends the server last. A killed supervisor leaves that to the kernel.
-            start_new_session=True,
-            preexec_fn=leash(signal.SIGTERM),
-        )
+        with tempfile.TemporaryFile() as rest:
+            rest.write(f"requirepass {self._password}\n".encode() if self._password else b"")
+            rest.seek(0)
+            self._process = subprocess.Popen(  # noqa: S603 (our own arguments)
+                [
+                    find_server(),
+                    "-",  # the rest of the configuration comes by standard input: all users can see arguments
+                    *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.directory.resolve())),
+                    *("--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
+                    *("--maxmemory-policy", "noeviction", "--logfile", str(self.log.resolve()), "--daemonize", "no"),
+                ],
+                stdin=rest,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                # Ctrl-C is for the supervisor, which ends the server last. A killed supervisor leaves that to the
+                # kernel.
+                start_new_session=True,
+                preexec_fn=leash(signal.SIGTERM),
+            )
 
     def wait(self) -> None:
         """Wait until the server has loaded its data, for as long as that takes.

@@ -27,7 +27,7 @@ class StateLock:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # Not truncated: if the lock is taken, the file names the holder.
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise ConfigError(f"{self._path}: cannot be written: {error.strerror}; set CRAWL_STATE_DIR") from error
         try:

@@ -18,6 +18,7 @@ from kombu.transport.virtual import Message
 from crawl_tasks.broker.celery_request import TaskRequest
 from crawl_tasks.broker.transport import Channel, QoS
 from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
+from crawl_tasks.file_modes import keep_private
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.queues import DETAIL, FETCH_QUEUES, STORE_QUEUE
@@ -40,6 +41,13 @@ def name_worker(sender: str, instance: WorkController, options: Mapping[str, obj
         queues = options.get("queues")
         served = "-".join(map(str, queues)) if isinstance(queues, list | tuple) else queues or program
         instance.hostname = f"{served}-{os.getpid()}@{host}"  # type: ignore[attr-defined]  # the stubs lack it
+
+
+@signals.celeryd_init.connect
+@signals.beat_init.connect
+def keep_files_private(**_: object) -> None:
+    """Create files for the user of this process only. Not at an import: that may be another program's."""
+    keep_private()
 
 
 @signals.celeryd_after_setup.connect

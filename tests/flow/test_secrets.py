@@ -93,6 +93,8 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     eventually(lambda: world.count_requests().done > 100 and world.count_requests().open == 0, every_s=0.1)
     eventually(lambda: "cannot store" in world.log_of("rest"))
     eventually(lambda: {visit.target for visit in members.server.visits} >= {"/post/1", "/post/2", "/post/3"})
+    masks = {name: umask_of(process.pid) for name, process in world.processes.items() if name != "forum"}
+    assert masks == dict.fromkeys(("list", "rest", "exporter", "beat"), 0o077) | {"events": masks["events"]}
     asked = set(proxy.asked)  # before `sites check` publishes the site of another address
     started = [world.start(f"command{n}", *CRAWL_TASKS, *words.split()) for n, words in enumerate(COMMANDS)]
     for number, process in enumerate(started):  # some fail, as they must: what they print is what counts
@@ -107,6 +109,12 @@ def test_no_secret_shows_in_logs_messages_ledger_or_output_and_the_restricted_us
     assert "fetch_post" in world.log_of("events")
     assert world.frontier.outbox.size() > 100
     assert [str(path) for path in world.directory.rglob("*") if path.is_file() and shows(path)] == []
+
+
+def umask_of(pid: int) -> int:
+    """Return the mask of a process: the rights that its new files do not give."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    return int(next(line for line in status.splitlines() if line.startswith("Umask:")).split()[1], 8)
 
 
 def save(world: World, port: int, page: str) -> bool:
