@@ -15,7 +15,7 @@ from pathlib import Path
 from celery.events.state import Task
 from tornado.options import options
 
-from crawl_tasks.file_modes import keep_private
+from crawl_tasks.permissions import keep_private
 
 SHOWN_CHARS = 300
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

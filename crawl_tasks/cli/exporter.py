@@ -14,7 +14,6 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.file_modes import write_public
 from crawl_tasks.frontier.admin.history_store import HistoryStore
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.kept_pages import KeptPage
@@ -28,6 +27,7 @@ from crawl_tasks.monitor.web.item_pages import ItemPages
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
 from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.permissions import write_public
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.item_reader import ItemReader
 

@@ -20,9 +20,9 @@ from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, CrawlError
-from crawl_tasks.file_modes import keep_private
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import hide_passwords
+from crawl_tasks.permissions import keep_private
 
 _VERBS = ("list", "show", "retry", "drop")
 _KINDS = {"dead": "page", "shelf": "item", "refused": "message"}

@@ -39,7 +39,7 @@ from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver
-from crawl_tasks.file_modes import write_public
+from crawl_tasks.permissions import write_public
 from crawl_tasks.proxy import read_proxy
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings

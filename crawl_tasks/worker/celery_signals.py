@@ -18,9 +18,9 @@ from kombu.transport.virtual import Message
 from crawl_tasks.broker.celery_request import TaskRequest
 from crawl_tasks.broker.transport import Channel, QoS
 from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
-from crawl_tasks.file_modes import keep_private
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs
+from crawl_tasks.permissions import keep_private
 from crawl_tasks.queues import DETAIL, FETCH_QUEUES, STORE_QUEUE
 from crawl_tasks.worker.hook_runner import GRACE_S
 from crawl_tasks.worker.options import has_processes, refuse

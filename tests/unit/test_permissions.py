@@ -12,9 +12,9 @@ import psutil
 import pytest
 import redis
 
-from crawl_tasks.file_modes import open_to_others, write_public
 from crawl_tasks.local.embedded import EmbeddedRedis
 from crawl_tasks.local.signals import Interrupts
+from crawl_tasks.permissions import open_to_others, write_public
 
 OPEN_TO_OTHERS = 0o022
 """The mask of most systems: files are for all to read."""

@@ -1,4 +1,4 @@
-"""File modes: what this program writes is for its user only, apart from the few files that others are meant to read."""
+"""File permissions: what this program writes is for its user only, apart from the few files that others read."""
 
 from __future__ import annotations
 
