@@ -12,7 +12,6 @@ import os
 import queue
 import shutil
 import threading
-import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from importlib.util import find_spec
@@ -21,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 
 from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded
-from crawl_tasks.fetch.browser_page import REFUSALS, Answer, BrowserPage, document_of, screenshot_of, settle_future
+from crawl_tasks.fetch.browser_page import REFUSALS, BrowserPage, document_of, screenshot_of, settle_future
+from crawl_tasks.fetch.request_pool import Answer, RequestPool
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -103,7 +103,7 @@ class Browser:
     def draw(self, page: BrowserPage, answer: Answer) -> bytes:
         """Return a page's document, as UTF-8, when its scripts are done or its time is nearly over, or its picture.
 
-        `answer` is asked for the page first, and then for the page's requests, in this thread. Its errors end the page.
+        `answer` is asked for the page first, and then for the page's requests. Its errors end the page.
 
         Raises:
             BrowserFailed: Chromium ended, or ended this page.
@@ -112,11 +112,10 @@ class Browser:
         """
         loop = self._running()
         document = asyncio.run_coroutine_threadsafe(self._draw(page), loop)
-        document.add_done_callback(lambda _: page.asked.put(None))
+        document.add_done_callback(lambda _: page.events.put(None))
+        pool = RequestPool(page, answer, lambda *settled: loop.call_soon_threadsafe(settle_future, *settled))
         try:
-            while (asked := page.asked.get(timeout=max(0.0, page.clock.deadline - time.monotonic()))) is not None:
-                request, future = asked
-                loop.call_soon_threadsafe(settle_future, future, answer(request))
+            pool.run()
             return document.result()
         except queue.Empty:
             raise DeadlineExceeded(f"{page.url} was not drawn in time: its scripts do not end") from None

@@ -6,10 +6,12 @@ import asyncio
 import json
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from crawl_tasks.errors import TooLarge
 from crawl_tasks.fetch.fetch_policy import RenderPolicy
@@ -65,11 +67,15 @@ class PageAnswer(NamedTuple):
     body: bytes
 
 
+class AskedRequest(NamedTuple):
+    """A request of a page that waits for its answer."""
+
+    request: PageRequest
+    future: asyncio.Future[PageAnswer | None]
+
+
 HELD: Final = PageAnswer(0, {}, b"")
 """The answer to long polling: none, until the page ends. A script that is refused would ask again at once."""
-
-Answer = Callable[[PageRequest], PageAnswer | None]
-"""Answers a request of a page, None to refuse it. Runs in the page's thread."""
 
 _KINDS = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
 
@@ -84,11 +90,12 @@ class BrowserPage:
     clock: Clock
     most_bytes: int
     is_picture: bool = False
-    asked: queue.SimpleQueue[tuple[PageRequest, asyncio.Future[PageAnswer | None]] | None] = field(
-        default_factory=queue.SimpleQueue
-    )
+    events: queue.SimpleQueue[object] = field(default_factory=queue.SimpleQueue)
+    """For the thread of the page: requests of the page, None when its document is there, and what the pool adds."""
     waiting: set[asyncio.Future[PageAnswer | None]] = field(default_factory=set)
     count: int = 0
+    frames: Counter[str] = field(default_factory=Counter)
+    """The frames within the page that were refused, by host."""
     active_at: float = field(default_factory=time.monotonic)
     is_over: bool = False
 
@@ -110,6 +117,8 @@ class BrowserPage:
         with suppress(Exception):
             is_own = _kind(request) in _KINDS and request.frame == page.main_frame
         self.count += is_own
+        if request.resource_type == "document" and not is_own:
+            self.frames[urlsplit(request.url).netloc] += 1
         # A page may go away at any moment, and then there is nobody to answer.
         with suppress(Exception):
             if self.is_over or not is_own or self.count > MOST_REQUESTS:
@@ -130,7 +139,8 @@ class BrowserPage:
         self.waiting.add(future)
         try:
             headers, body = await request.all_headers(), request.post_data_buffer
-            self.asked.put((PageRequest(request.url, request.method, headers, body, _kind(request)), future))
+            asked = PageRequest(request.url, request.method, headers, body, _kind(request))
+            self.events.put(AskedRequest(asked, future))
             return await future
         finally:
             self.waiting.discard(future)

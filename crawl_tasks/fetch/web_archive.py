@@ -17,6 +17,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,22 +38,22 @@ class ClientRecords:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._of_thread = threading.local()
+        self._recorded = ContextVar[list[RequestResponse] | None]("recorded", default=None)
 
     @contextmanager
     def recording(self) -> Iterator[list[RequestResponse]]:
-        """Record the exchanges of this thread, in order."""
+        """Record the exchanges of this thread, and of threads that begin with its context, in order."""
         exchanges: list[RequestResponse] = []
-        self._of_thread.exchanges = exchanges
+        token = self._recorded.set(exchanges)
         try:
             yield exchanges
         finally:
-            del self._of_thread.exchanges
+            self._recorded.reset(token)
 
     def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
         raw = self._client.send(sent)
-        exchanges: list[RequestResponse] | None = getattr(self._of_thread, "exchanges", None)
+        exchanges = self._recorded.get()
         if exchanges is not None:
             is_cut = len(raw.wire) == sent.limits.wire_limit(raw.status)
             exchanges.append(RequestResponse(sent.url, sent.headers, raw, time.monotonic(), is_cut))

@@ -184,7 +184,8 @@ class Fetched(NamedTuple):
     less `age_s`. No clock of the forum or of a worker is part of `seen_at`.
 
     `is_behind_login` tells that the page was asked for as a member, `is_rendered` that its scripts were run. `gaps` are
-    the requests of a drawn page that brought nothing, each with its reason: the page may be a part. `was_denied` tells
+    the requests of a drawn page that brought nothing, each with its reason: the page may be a part. `refused` are those
+    that we did not send. `was_denied` tells
     that such a request to the site itself was answered as a guest's. `secrets` are texts that nobody may keep or show,
     each with what it is, as "cookie sid". With `is_unsigned` a page behind a login does not say whether a member asked
     for it.
@@ -203,6 +204,7 @@ class Fetched(NamedTuple):
     is_behind_login: bool = False
     is_rendered: bool = False
     gaps: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     was_denied: bool = False
     secrets: Mapping[str, str] = NO_SECRETS
     is_unsigned: bool = False

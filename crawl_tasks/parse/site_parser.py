@@ -65,6 +65,11 @@ class SiteParser:
             Gone: The page says that the post does not exist.
             AccessDenied: The page asks for a login.
         """
+        parsed = self._parse(request, page, tail)
+        # Not a remark of the reading: each page has it, and would prove no comment deleted.
+        return parsed._replace(notes=(*parsed.notes, *page.refused)) if page.refused else parsed
+
+    def _parse(self, request: Request, page: Fetched, tail: int) -> Parsed:
         read = self._readers.get(request.stage)
         if read is None:
             raise ParseError(

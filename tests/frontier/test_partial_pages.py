@@ -11,7 +11,7 @@ import redis
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Request, Stage
 from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 from tests.waiting import eventually
@@ -112,3 +112,16 @@ def test_rules_are_not_to_blame_where_the_part_that_they_read_did_not_come(
     try_again(crawl)
 
     assert [post.title for items in crawl.items() for post in items.posts if post.is_page] == ["post 5"]
+
+
+def test_what_is_refused_to_each_page_is_a_remark_and_no_doubt(crawl: SmallCrawl, forum: SmallForum) -> None:
+    script = "<script>fetch('http://other.test/count').catch(() => 0)</script>"
+    forum.thread("5", more=script + REPLY)
+    request = Request("demo", Stage.POST, "5", f"{forum.url}/post/5")
+    site = crawl.pages._sites.latest("demo")
+
+    page = crawl.pages._fetcher.fetch(request, site.policy)
+    parsed = site.parser.parse(request, page, 0)
+
+    assert parsed.notes == ("fetch of other.test was refused: it is not in `hosts`, or not public (1)",)
+    assert (parsed.broke_off, page.gaps) == ("", ())

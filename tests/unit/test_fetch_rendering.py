@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from asyncio import Future
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +19,11 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser, browser_page, browser_requests, rendering
+from crawl_tasks.fetch import browser, browser_page, browser_requests, page_requests, request_pool
+from crawl_tasks.fetch.browser_page import AskedRequest, BrowserPage, PageRequest
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
+from crawl_tasks.fetch.throttle import Clock, Throttle
 from crawl_tasks.model import Fetched, Request, Stage
 from tests.unit.hostile_server import HostileServer, Visit, page, redirect
 from tests.waiting import eventually
@@ -411,7 +415,7 @@ from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer
 from crawl_tasks.fetch.fetch_policy import RenderPolicy
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock
 
-def answer(request):
+def answer(request, turn):
     for process in psutil.Process().children(recursive=True):
         if "--type=renderer" in " ".join(process.cmdline()):
             with open(f"/proc/{process.pid}/status") as file:
@@ -606,7 +610,7 @@ def test_what_other_hosts_are_asked_for_leaves_no_gap(draw: Draw, canary: Hostil
 
 def test_requests_beyond_the_most_of_a_page_are_told(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browser_page, "MOST_REQUESTS", 3)
-    monkeypatch.setattr(rendering, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(page_requests, "MOST_REQUESTS", 3)
 
     drawn = draw("for (let n = 0; n < 9; n++) fetch('/api?' + n)")
 
@@ -631,12 +635,164 @@ def test_a_preload_is_answered_and_the_fetch_takes_it(draw: Draw, forum: Hostile
     assert told(drawn) == ["words"]
 
 
+class Crowd:
+    """Counts the requests that a server has at the same time, and holds each until there are `most` of them."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.now, self.peak = most, 0, 0
+        self._lock, self._full = threading.Lock(), threading.Event()
+
+    def __call__(self, visit: Visit) -> None:
+        with self._lock:
+            self.now += 1
+            self.peak = max(self.peak, self.now)
+            if self.now >= self.most:
+                self._full.set()
+        self._full.wait(20)
+        with self._lock:
+            self.now -= 1
+        visit.reply(b"{}")
+
+
+ALL = "Promise.all(Array.from({length: %d}, (_, n) => fetch('/api?' + n))).then(() => tell('came'))"
+
+
+def test_a_request_that_the_server_holds_lets_others_go_beside_it(draw: Draw, forum: HostileServer) -> None:
+    over = threading.Event()
+
+    def hold_on(visit: Visit) -> None:
+        over.wait(20)
+        visit.reply(b"{}")
+
+    def release(visit: Visit) -> None:
+        over.set()
+        visit.reply(b"{}")
+
+    forum.routes |= {"/held": hold_on, "/replies": release}
+
+    drawn = draw("fetch('/held').then(() => tell('held')); fetch('/replies').then(() => tell('replies'))")
+
+    assert (sorted(told(drawn)), drawn.gaps) == (["held", "replies"], ())
+
+
+def test_requests_that_are_answered_go_one_after_the_other(draw: Draw, forum: HostileServer) -> None:
+    crowd = forum.routes["/api"] = Crowd(most=1)
+
+    drawn = draw(ALL % 12)
+
+    assert (told(drawn), crowd.peak) == (["came"], 1)
+
+
+def test_few_requests_of_a_page_go_beside_each_other(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_pool, "HELD_AFTER_S", 0.05)
+    crowd = forum.routes["/api"] = Crowd(request_pool.MOST_BESIDE)
+
+    drawn = draw(ALL % 12)
+
+    assert (told(drawn), crowd.peak) == (["came"], request_pool.MOST_BESIDE)
+
+
+class OneTurn(Turns):
+    """A throttle that is asked by one request at a time, from its wait to its sending."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others: list[int] = []
+        self._of = 0
+
+    def begin(self) -> None:
+        super().begin()
+        self._enter()
+
+    def confirm(self) -> None:
+        super().confirm()
+        self._enter()
+
+    def _enter(self) -> None:
+        own = threading.get_ident()
+        if self._of not in (0, own):
+            self.others.append(own)
+        self._of = own
+        time.sleep(0.02)  # a slot that is some way off, in which another request might ask
+
+    def sent(self, at: float) -> None:
+        self._of = 0
+
+
+def test_requests_beside_each_other_take_their_slots_one_by_one(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_pool, "HELD_AFTER_S", 0.0)
+    forum.routes["/api"] = page(b"{}")
+    turns = OneTurn()
+
+    drawn = draw(ALL % 12, turn=turns)
+
+    assert (told(drawn), turns.confirmed, turns.others) == (["came"], 13, [])
+
+
+def test_a_request_of_a_page_that_has_ended_is_not_sent() -> None:
+    turns, raised = Turns(), list[type[Exception]]()
+    ended = BrowserPage("http://forum.test/", "", RenderPolicy(), Clock(time.monotonic() + 9, turns), 1)
+    ended.end()
+    ended.events.put(AskedRequest(PageRequest("http://forum.test/api", "GET", {}, None, "fetch"), Future()))
+
+    def answer(request: PageRequest, turn: Throttle) -> None:
+        turn.begin()
+
+    with pytest.raises(DeadlineExceeded):
+        request_pool.RequestPool(ended, answer, lambda future, reply: raised.append(type(reply))).run()
+
+    assert (turns.begun, raised) == (0, [type(None)])
+
+
+def test_what_a_page_is_refused_is_named(draw: Draw, canary: HostileServer) -> None:
+    other = f"http://{canary.place}"
+
+    drawn = draw(
+        f"fetch('{other}/count').catch(() => fetch('{other}/again').catch(() => tell('refused')));"
+        "fetch('/replies', {method: 'PUT', body: '{}'}).catch(() => tell('refused'))",
+        markup=f"<iframe src='{other}/frame'></iframe>",
+    )
+
+    assert sorted(drawn.refused) == [
+        "PUT 127.0.0.1/replies was refused: only GET and POST of up to 256 KB go (1)",
+        f"a frame of {canary.place} was refused (1)",
+        f"fetch of {canary.place} was refused: it is not in `hosts`, or not public (2)",
+    ]
+
+
+def test_what_robots_txt_refuses_a_page_is_named(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/robots.txt"] = page(b"User-agent: *\nDisallow: /hidden", Content_Type="text/plain")
+
+    drawn = draw("fetch('/hidden').catch(() => tell('refused'))", robots=True)
+
+    assert drawn.refused == ("fetch 127.0.0.1/hidden was refused: robots.txt forbids it (1)",)
+
+
+def test_a_script_that_asks_a_slow_address_again_at_once_is_held(
+    draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = hold(forum, "/wait", monkeypatch)
+    for _ in range(3):
+        draw(SLOW % "/wait")
+    script = "let n = 0; const again = () => { n++; fetch('/wait').finally(again) }; again();"
+
+    drawn = draw(script + "setTimeout(() => tell(n), 1000)", wait_for="#told:not(:empty)")
+
+    over.set()
+    assert told(drawn) == ["2"]
+    assert len(drawn.gaps) == 1
+
+
 SLOW = "fetch('%s').then(() => tell('came'), () => tell('none'))"
 
 
 def hold(forum: HostileServer, target: str, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Hold the answers to what begins so until an event, beyond the time of a request."""
-    monkeypatch.setattr(rendering, "ANSWER_S", 0.2)
+    monkeypatch.setattr(page_requests, "ANSWER_S", 0.2)
     over = threading.Event()
 
     def held(visit: Visit) -> None:
@@ -754,7 +910,7 @@ def test_a_request_that_the_end_of_its_page_cuts_off_is_none_that_is_slow(
     draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over = hold(forum, "/cut", monkeypatch)
-    monkeypatch.setattr(rendering, "ANSWER_S", 30.0)
+    monkeypatch.setattr(page_requests, "ANSWER_S", 30.0)
     for _ in range(3):
         with suppress(DeadlineExceeded, BrowserFailed):
             draw(SLOW % "/cut", deadline_s=1.5)
