@@ -117,4 +117,4 @@ def _member_page(answer: Answer, session: Session, sign: Sign) -> Fetched:
     if error is not None:
         error.is_behind_login = True
         raise error
-    return page._replace(is_behind_login=True, secrets=session.hidden(), is_unsigned=sign is Sign.NONE)
+    return page._replace(is_behind_login=True, secrets=session.hidden(), is_unsigned=sign is not Sign.MEMBER)

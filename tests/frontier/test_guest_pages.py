@@ -207,6 +207,26 @@ def test_a_guests_page_between_two_of_a_member_is_asked_for_again(
     assert forum.logins == [PASSWORD]
 
 
+@pytest.mark.parametrize("guests", [3, 6])
+def test_a_page_that_stays_a_guests_and_cannot_be_read_is_looked_at_again_later(
+    client: redis.Redis, frontier: Frontier, forum: MembersForum, guests: int
+) -> None:
+    worker = of(client, frontier, forum)
+    visits = iter(range(guests))
+
+    def answer(visit: Visit) -> None:
+        if next(visits, None) is None:
+            forum._page(visit)
+        else:
+            visit.reply(b"<form><input type=password></form>", Content_Type="text/html")
+
+    forum.server.routes["/post/2"] = answer
+
+    worker.crawl()
+
+    assert read(worker) == (ALL, [])
+
+
 def test_a_thread_is_not_gone_as_long_as_the_session_shows_guests_pages_too(
     client: redis.Redis, frontier: Frontier, forum: MembersForum
 ) -> None:
