@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawl_tasks.monitor.problems.site_conditions import login_refused
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -25,13 +26,15 @@ class ProgressWatchdog:
     def note(self, snapshot: Snapshot) -> None:
         """Compare a snapshot with the last one."""
         counts = [site.counts for site in snapshot.sites]
+        # The probes of a refused login are no steps: each finds that there is no session.
+        trying = [site.counts for site in snapshot.sites if login_refused(site) is None]
         steps = (
             snapshot.outbox,
             snapshot.health.oldest_item_at_ms,
-            *(count.count("attempts") for count in counts),
+            *(count.count("attempts") for count in trying),
             *(count.admitted for count in counts),
-            *(count.delayed for count in counts),
-            *(count.leased for count in counts),
+            *(count.delayed for count in trying),
+            *(count.leased for count in trying),
             *(count.done for count in counts),
         )
         if steps != self._steps:
@@ -50,6 +53,9 @@ class ProgressWatchdog:
 
 def _moves(site: SiteSnapshot, now_ms: int) -> bool:
     """Return whether pages of a site move by themselves: in hand, to be tried again, or behind a short cooldown."""
+    # The next login comes after a quarter of an hour, or with another secret.
+    if login_refused(site) is not None:
+        return False
     # A gate with a long delay lets a page through once in a delay.
     waited_s = max(COOLDOWN_WAITED_S, 2 * max(map(site.counts.count, ("delay_ms", "crawl_delay_ms"))) / 1000)
     is_soon = site.moving > 0 and 0 < site.rests_s(now_ms) <= waited_s

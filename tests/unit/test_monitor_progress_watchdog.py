@@ -43,6 +43,7 @@ def snapshot(client: redis.Redis, later_ms: int = 0, opens_in_s: float = 0, **ch
         ({"fields": {"shut__post": "5 9 0 parse"}}, True),
         ({"opens_in_s": 30, "fields": {"shut__post": "5 9 0 parse"}}, True),
         ({"leased": 1, "fields": {"paused": 1}}, True),
+        ({"leased": 1, "delayed": 1, "fields": {"login": "5 no such password"}}, True),
     ],
 )
 def test_a_crawl_is_given_up_when_nothing_moves_by_itself(
@@ -66,6 +67,20 @@ def test_any_step_begins_the_wait_anew(client: redis.Redis) -> None:
 
     assert not watchdog.is_still(moved)
     assert not watchdog.gives_up(moved)
+
+
+def test_the_probes_of_a_refused_login_are_no_steps(client: redis.Redis) -> None:
+    watchdog = ProgressWatchdog()
+    refused = {"login": "5 no such password", "shut__post": "5 9 0 login"}
+    watchdog.note(snapshot(client, fields=refused | {"attempts": 3}))
+    probed = snapshot(client, GIVE_UP_MS, leased=1, fields=refused | {"attempts": 4})
+    watchdog.note(probed)
+
+    assert watchdog.gives_up(probed)
+
+    watchdog.note(snapshot(client, GIVE_UP_MS, admitted=6, fields=refused | {"attempts": 4}))
+
+    assert not watchdog.gives_up(probed)
 
 
 @pytest.mark.parametrize("fields", [{"paused": 1}, {"shut__post": "5 9 0 parse"}])
