@@ -45,8 +45,9 @@ _MOST_REFUSALS = 20
 _SERVER_FAILED = 500
 _DENIALS = (401, 403, 404)
 
-# Cookies and the like are the matter of our own client, and the client has undone the content encoding.
-_NOT_SENT = frozenset({"host", "connection", "content-length", "cookie", "user-agent", "accept-encoding"})
+# These are the matter of our own client, and the client has undone the content encoding. The browser knows no cookie
+# but those that scripts of the page have set.
+_NOT_SENT = frozenset({"host", "connection", "content-length", "user-agent", "accept-encoding"})
 _NOT_SHOWN = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "set-cookie"})
 
 

@@ -264,6 +264,26 @@ def test_scripts_see_our_name_and_the_zone_of_the_site_and_no_cookie(draw: Draw,
     assert told(drawn) == ["seen=1", AGENT, "8", "[]"]
 
 
+@pytest.mark.parametrize("cookies", [False, True])
+def test_a_gate_that_a_script_opens_with_a_cookie_lets_the_page_in(
+    draw: Draw, forum: HostileServer, *, cookies: bool
+) -> None:
+    seen: list[str] = []
+
+    def answer(visit: Visit) -> None:
+        seen.append(visit.headers.get("cookie", ""))
+        is_open = "age=18" in seen[-1]
+        gate = b"<script>document.cookie = 'age=18; path=/'; location.reload()</script>"
+        visit.reply(b"<h1>thread</h1>" if is_open else gate, Content_Type="text/html", Set_Cookie="sid=1; Path=/")
+
+    forum.routes["/gate"] = answer
+
+    drawn = draw("location.href = '/gate'", cookies=cookies)
+
+    assert b"<h1>thread</h1>" in drawn.body
+    assert seen == ["", "age=18; sid=1" if cookies else "age=18"]
+
+
 def test_secret_headers_go_to_their_origin_alone(draw: Draw, forum: HostileServer, canary: HostileServer) -> None:
     forum.routes["/own"] = page(b"")
     script = f"fetch('/own', {{headers: {{'X-App': '1'}}}}).then(() => fetch('{canary.base}/other'))"
