@@ -113,13 +113,14 @@ def store_items() -> str:
         raise Retry(str(error), exc=error) from None
 
 
-@app.task(name=queues.PRODUCE)
+# Both run all day, whether there is work or not: in Flower they would hide the pages.
+@app.task(name=queues.PRODUCE, send_events=False)
 def produce() -> str:
     """Admit scans of the boards that are due."""
     return runtime().produce()
 
 
-@app.task(name=queues.UPKEEP)
+@app.task(name=queues.UPKEEP, send_events=False)
 def upkeep() -> str:
     """Tick once, in case the ticker of no worker does."""
     return runtime().ticker.once()

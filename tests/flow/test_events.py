@@ -13,6 +13,7 @@ import pytest
 from celery import Celery
 
 from crawl_tasks.local.redis_server import free_port
+from crawl_tasks.queues import STORE_ITEMS
 from tests.flow.hanging_functions import GO_ON
 from tests.flow.test_hung_workers import is_over, publish
 from tests.flow.world import CELERY, World
@@ -53,7 +54,8 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     eventually(lambda: "Connected to" in world.log_of("flower") or world.ended("flower"))
 
     with events_of(world.server.url) as events:
-        world.worker("all", "list,detail,store", "-E")
+        world.worker("all", "list,detail,store,control", "-E")
+        world.start("beat", *CELERY, "beat")
         world.crawl()
         counts = world.count_requests()
         eventually(lambda: reported(events, "task-succeeded", "done") == counts.done - 5)
@@ -63,6 +65,8 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     assert reported(events, "task-failed", "dead: redirect: ") == 1
     assert reported(events, "task-failed", "") == 2
     assert reported(events, "task-retried", "delayed: server_error: ") == 2
+    names = {str(event["name"]) for event in events if event["type"] == "task-received"}
+    assert names == {"crawl_tasks.fetch_list", "crawl_tasks.fetch_post", "crawl_tasks.fetch_comment", STORE_ITEMS}
     # On a machine that is very busy a page may fail by a deadline too: then the ledger has that failure as well.
     failed = sum(int(count) for field, count in counts.fields.items() if field.startswith("failed:"))
     retried = reported(events, "task-retried", "")
