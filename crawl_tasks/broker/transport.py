@@ -49,6 +49,9 @@ OTHERS_WORK_S = 3540
 """Seconds more for which a task of a queue of somebody's own may run, or wait, until its worker counts as dead: an hour
 with the `visibility_timeout` of our queues, as Celery's own."""
 
+REPLIES = ".reply.celery.pidbox"
+"""The end of the names of queues for the replies of workers to remote control."""
+
 REFUSED_WAIT_S = 1.0
 
 ADOPT_EVERY_S = 60.0
@@ -106,6 +109,8 @@ class QoS(stock.QoS):
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
         """Put messages back whose worker has died, those that an earlier version recorded among them."""
+        if self.channel.hears_replies_only:
+            return
         if monotonic() >= self._adopt_at:
             self._adopt_at = monotonic() + ADOPT_EVERY_S
             self.channel.adopt_unacked()
@@ -147,12 +152,33 @@ class Channel(stock.Channel):
 
     _sha: str | None = None
     _is_waiting = False
+    _hears_replies = False
     _is_idle = False
     _refused_since: float | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
         self._keys_of: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
         super().__init__(*args, **kwargs)
+
+    @property
+    def hears_replies_only(self) -> bool:
+        """Whether this program serves no queue, as Flower and `celery inspect`. It needs no script, and may have none."""
+        queues = self.active_queues
+        return bool(queues) and all(queue.endswith(REPLIES) for queue in queues)
+
+    def _refresh_binding(self, keys: list[str], args: list[Any], client: Any) -> None:  # noqa: ANN401 (kombu's)
+        """Keep a binding of an expiring queue. Kombu does it by a script for the sake of the server's clock."""
+        key, deadlines = keys
+        member, exchange, ttl_ms = args
+        client.sadd(key, member)
+        client.zadd(deadlines, {exchange: time() * 1000 + ttl_ms}, gt=True)
+
+    def sweep_bindings(self, limit: int = 100) -> int:
+        """Delete bindings that nobody refreshed. It takes a script, which Flower may not run, and workers do."""
+        try:
+            return int(super().sweep_bindings(limit))
+        except NoPermissionError:
+            return 0
 
     def _receive_sha(self) -> str:
         if self._sha is None:
@@ -167,8 +193,11 @@ class Channel(stock.Channel):
             return
         connection = self.client.connection
         wake_ups, lists = self._keys_of.get(queues) or self._name_keys(queues)
-        if self._is_idle:
-            command: list[object] = ["BLPOP", *wake_ups, self.wake_block_s]
+        self._hears_replies = self.hears_replies_only
+        if self._hears_replies:
+            command: list[object] = ["BRPOP", *lists, self.wake_block_s]
+        elif self._is_idle:
+            command = ["BLPOP", *wake_ups, self.wake_block_s]
         else:
             free = self.qos.can_consume_max_estimate()
             count = MAX_TAKEN if free is None else max(1, min(free, MAX_TAKEN))
@@ -191,7 +220,8 @@ class Channel(stock.Channel):
     def _brpop_read(self, **options: object) -> bool:
         client = self.client
         try:
-            reply = client.parse_response(client.connection, "BLPOP" if self._is_waiting else "EVALSHA")
+            name = "BRPOP" if self._hears_replies else "BLPOP" if self._is_waiting else "EVALSHA"
+            reply = client.parse_response(client.connection, name)
         # Redis was restarted and has forgotten the script.
         except NoScriptError:
             self._sha = None
@@ -205,7 +235,10 @@ class Channel(stock.Channel):
         finally:
             self._in_poll = None
         self._refused_since = None
-        if self._is_waiting:
+        if self._hears_replies and reply:
+            self._deliver(reply[1], bytes_to_str(reply[0]).partition(self.sep)[0])
+            return True
+        if self._is_waiting or self._hears_replies:
             raise Empty
         _, taken = reply
         if not taken:
@@ -255,6 +288,8 @@ class Channel(stock.Channel):
 
     def _set_aside(self, message: bytes, queue: str, reason: str) -> None:
         log.error("message set aside that cannot be worked on", extra={"queue": queue, "reason": reason[:200]})
+        if self.hears_replies_only:
+            return
         text = (resources.files("crawl_tasks.broker") / "refuse.lua").read_text("utf-8")
         keys = [f"{self.redis_prefix}:refused", self.unacked_key, self.unacked_index_key]
         with self.conn_or_acquire() as client:

@@ -44,4 +44,6 @@ def _add_consumer(state: Any, queue: str, **kwargs: object) -> Reply:  # noqa: A
     return {"ok": f"add consumer {queue}"}
 
 
+# An election has workers send any task to any list, for whoever can publish: so can the Flower of docker/users.conf.
+Panel.data.pop("election")
 Panel.data.update({command: partial(_answer, command) for command in REASONS}, add_consumer=_add_consumer)
