@@ -33,8 +33,8 @@ _LONGEST = 500
 class KeptScripts:
     """Scripts and style sheets, the last used ones up to a size and an age. Thread-safe."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lock, self._clock = threading.Lock(), clock
         self._answers: OrderedDict[tuple[str, str], tuple[float, PageAnswer]] = OrderedDict()
         self._bytes = 0
 
@@ -42,7 +42,7 @@ class KeptScripts:
         """Return the answer that is kept for an address of a site, or None."""
         with self._lock:
             at, answer = self._answers.get((site, url), (0.0, None))
-            if answer is None or at < time.monotonic() - KEPT_S:
+            if answer is None or at < self._clock() - KEPT_S:
                 return None
             self._answers.move_to_end((site, url))
             return answer
@@ -53,7 +53,7 @@ class KeptScripts:
             return
         with self._lock:
             _, before = self._answers.pop((site, url), (0.0, None))
-            self._answers[site, url] = time.monotonic(), answer
+            self._answers[site, url] = self._clock(), answer
             self._bytes += len(answer.body) - (len(before.body) if before else 0)
             while self._bytes > KEPT_BYTES:
                 _, (_, oldest) = self._answers.popitem(last=False)

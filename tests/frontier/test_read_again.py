@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.store.queries import readers
+from crawl_tasks.store.tables import comments
 from crawl_tasks.store.upsert import Store
 from tests.frontier.small_crawl import RULES, SmallCrawl
 from tests.unit.command_line import Command, run
@@ -58,6 +60,8 @@ def test_what_a_version_read_is_fetched_again_by_the_next_one(
     with Store(database) as store:
         crawl.store_into(store)
         assert readers(store, "demo") == [new]
+        with store.database.reading() as connection:
+            assert set(connection.scalars(select(comments.c.body))) == {"mended"}
     assert Inspector(crawl.frontier).count_requests("demo").imbalance() == ""
 
 

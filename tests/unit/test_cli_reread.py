@@ -52,7 +52,7 @@ def crawl(client: redis.Redis, tmp_path: Path) -> Iterator[SmallCrawl]:
 
 @pytest.fixture
 def command(tmp_path: Path, redis_server: RedisServer) -> Callable[..., Result]:
-    return lambda *arguments: run(*arguments, home=tmp_path, redis_url=redis_server.url)
+    return lambda *arguments: run(*arguments, home=tmp_path, redis_url=redis_server.url, private_hosts="127.0.0.1")
 
 
 def rows(home: Path, query: str) -> list[tuple[object, ...]]:
@@ -114,6 +114,7 @@ cli(["reread", "demo"])
         "CRAWL_STATE_DIR": str(tmp_path / "state"),
         "CRAWL_REDIS_URL": redis_server.url,
         "CRAWL_REDIS_PREFIX": "test",
+        "CRAWL_PRIVATE_HOSTS": "127.0.0.1",
     }
     killed = subprocess.run([sys.executable, "-c", code], env=os.environ | environment, cwd=ROOT, check=False)
 
@@ -141,10 +142,44 @@ def test_pages_in_hand_are_waited_for(crawl: SmallCrawl, command: Callable[..., 
     assert ("3", "late") in [row[:2] for row in rows(tmp_path, PROBE)]
 
 
+def test_pages_of_threads_are_stored_under_the_ids_that_the_mended_rule_reads_from_lists(
+    crawl: SmallCrawl, command: Callable[..., Result], tmp_path: Path
+) -> None:
+    archive = archiving(crawl, tmp_path / "state" / "archive")
+    crawl.forum.thread("7", body="text")
+    row = "<div class=row data-id=7 data-key=k7><a class=t href=/post/7>post 7</a><i class=n>0</i></div>"
+    crawl.forum.pages["/list/1/1"] = row
+    crawl.scan()
+    archive.close()
+    linked = RIGHT.replace("post_id: {attr: data-id}", "post_id: {attr: data-key}, url: {css: .t, attr: href}")
+    crawl.publish(rules=linked.replace("  address: /post/{post}\n", ""))
+
+    command("reread", "demo")
+
+    assert ("k7", "text") in [row[:2] for row in rows(tmp_path, PROBE)]
+
+
+def test_pages_that_were_leased_after_a_reread_began_are_left_alone(
+    crawl: SmallCrawl, command: Callable[..., Result], tmp_path: Path
+) -> None:
+    archive = archiving(crawl, tmp_path / "state" / "archive")
+    in_an_hour = crawl.frontier.clock_ms() + 3_600_000
+    crawl.client.hset("test:s:demo", "fence", in_an_hour)
+    crawl.forum.thread("3", body="late")
+    crawl.forum.board("1", 1, "3 0")
+    crawl.scan()
+    archive.close()
+
+    result = command("reread", "demo")
+
+    assert result.stdout.startswith("demo: 6 pages of "), result.output
+
+
 def test_a_site_without_an_archive_is_told_where_one_comes_from(
     crawl: SmallCrawl, redis_server: RedisServer, tmp_path: Path
 ) -> None:
-    result = run("reread", "demo", home=tmp_path, redis_url=redis_server.url, archive_dir=str(tmp_path / "nowhere"))
+    result = run("reread", "demo", home=tmp_path, redis_url=redis_server.url, private_hosts="127.0.0.1",
+        archive_dir=str(tmp_path / "nowhere"))  # fmt: skip
 
     assert result.exit_code == Exit.USAGE
     assert f"demo has no archive in {tmp_path}/nowhere" in result.stderr
