@@ -162,7 +162,7 @@ class Channel(stock.Channel):
 
     @property
     def hears_replies_only(self) -> bool:
-        """Whether this program serves no queue, as Flower and `celery inspect`. It needs no script, and may have none."""
+        """Whether this program serves no queue, as Flower or `celery inspect`. It needs no script, and may lack it."""
         queues = self.active_queues
         return bool(queues) and all(queue.endswith(REPLIES) for queue in queues)
 
