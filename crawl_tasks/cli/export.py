@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import select
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,9 +15,12 @@ import click
 from crawl_tasks.cli.selection_options import RowChoice, selection_of, selection_options
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import StoreError
+from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.export import count_rows, export, export_changes, export_partitions
+from crawl_tasks.store.change_feed import export_changes
+from crawl_tasks.store.export import count_rows, export
+from crawl_tasks.store.export_tree import export_partitions
 from crawl_tasks.store.output_format import FORMATS, OutputFormat, format_of
 from crawl_tasks.store.queries import counts
 from crawl_tasks.store.selection import ExportKind, RowSelection
@@ -73,10 +76,15 @@ def command(
         raise click.UsageError(f"{written_as.name} is not for a terminal: name a file with -o, or pipe it")
     names = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
     selection = replace(selection_of(choice), kind=ExportKind(kind), fields=names, has_versions=versions)
+    if is_feed:
+        _check_feed(selection)
     selection.sources()  # for its errors, before the database
     settings = load_settings()
     configure_logs(settings.log_format)
-    with Store(settings.database_url).open(create=False) as store:
+    # A signal within a query is no error of the connection, for which SQLAlchemy takes it.
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
+    # TERM ends it as Ctrl-C does, so that no part of a file is left.
+    with Interrupts(), Store(settings.database_url).open(create=False) as store:
         if is_feed:
             _export_feed(store, out, selection, written_as, after=after or 0, follow=follow, force=force)
             return
@@ -114,6 +122,27 @@ def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, ve
         raise click.UsageError("--partition writes to a directory: -o DIRECTORY")
 
 
+def _check_feed(selection: RowSelection) -> None:
+    """Refuse choices with which a reader's copy would not end as the tables are."""
+    filters = {
+        "--board": selection.boards,
+        "--author": selection.authors,
+        "--state": selection.states,
+        "--since": selection.since,
+        "--until": selection.until,
+    }
+    if chosen := [name for name, value in filters.items() if value]:
+        raise click.UsageError(
+            f"--after and --follow take no {chosen[0]}: a row that changes and is chosen no more would stay with its"
+            " reader; take --site and --kind, and leave rows out where they are read"
+        )
+    keys = {"kind", "site", "post_id", "comment_id", "change_id"}
+    if selection.kind is ExportKind.POSTS:
+        keys.remove("comment_id")
+    if selection.fields and (missing := sorted(keys - set(selection.fields))):
+        raise click.UsageError(f"--fields of changes need {', '.join(missing)} too, to know a row and a removed one by")
+
+
 def _export_feed(
     store: Store, out: str, selection: RowSelection, form: OutputFormat, *, after: int, follow: bool, force: bool
 ) -> None:
@@ -132,6 +161,9 @@ class _Pause:
 
     def __init__(self, *, follow: bool) -> None:
         self._is_endless = follow
+        self._output = select.poll()
+        if follow:
+            self._output.register(sys.stdout.fileno(), 0)
         self._outage = OutageLog(log, "the database cannot be read; the feed goes on when it answers")
 
     def goes_on(self) -> bool:
@@ -146,6 +178,8 @@ class _Pause:
         return self._pause()
 
     def _pause(self) -> bool:
-        if self._is_endless:
-            time.sleep(LOOK_EVERY_S)
-        return self._is_endless
+        """Wait. Return whether to go on: for ever, and until the reader of standard output has gone away."""
+        if not self._is_endless:
+            return False
+        events = self._output.poll(LOOK_EVERY_S * 1000)
+        return not any(happened & (select.POLLERR | select.POLLHUP) for _, happened in events)

@@ -38,7 +38,7 @@ from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
-from crawl_tasks.store.atomic_file import is_address
+from crawl_tasks.store.atomic_file import is_address, is_kept
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
@@ -98,10 +98,10 @@ def command(
     for option, file in (("--out", out), ("--report", report)):
         if file is not None and str(file) != "-" and not is_address(str(file)):
             require_place(Path(file), option)
-    # Rows of an earlier run, perhaps, and this one may store none.
-    if out is not None and not force and not is_address(out) and out != "-" and Path(out).exists():
-        raise ConfigError(f"--out: {out}: is there already; --force replaces it, another name keeps it")
     form = format_of(out or "-")
+    # Rows of an earlier run, perhaps, and this one may store none.
+    if out is not None and not force and is_kept(out):
+        raise ConfigError(f"--out: {out}: is there already; --force replaces it, another name keeps it")
     settings = load_settings()
     use_language(settings.language)
     chosen = checked_sites(settings, sites)

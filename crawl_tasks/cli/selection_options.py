@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypedDict, TypeVar
+from unicodedata import normalize
 
 import click
 
@@ -17,7 +18,7 @@ _AGO = re.compile(r"(\d{1,6})([mhdw])")
 
 
 class SinceOption(click.ParamType[int]):
-    """A time in seconds since the epoch, written as a time ago or as a date in UTC."""
+    """A time in seconds since the epoch, written as a time ago or as a date. One without a zone is of UTC."""
 
     name = "AGO|DATE"
 
@@ -29,11 +30,12 @@ class SinceOption(click.ParamType[int]):
         if ago:
             return max(1, int(time.time()) - int(ago[1]) * _UNITS[ago[2]])
         try:
-            moment = max(1, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
+            date = datetime.fromisoformat(text)
+            moment = max(1, int((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()))
         except (ValueError, OverflowError):
             self.fail(f"{text!r} is neither a time ago (30m, 12h, 7d, 4w) nor a date (2026-01-31)", param, ctx)
         if moment > time.time():
-            self.fail(f"{text!r} is still to come (dates are in UTC); name one that is past", param, ctx)
+            self.fail(f"{text!r} is still to come (dates without a zone are in UTC); name one that is past", param, ctx)
         return moment
 
 
@@ -71,4 +73,7 @@ def selection_of(choice: RowChoice) -> RowSelection:
     """Return the selection of all posts and comments that the options choose."""
     if choice["boards"] and len(choice["sites"]) != 1:
         raise click.UsageError("--board is of one site; name it: --site NAME --board 1")
+    # Names on HTML pages are stored in NFC. Those of JSON are as the forum spells them, and macOS types NFD.
+    spelt = {normalize(form, name) for name in choice["authors"] for form in ("NFC", "NFD")}
+    choice["authors"] = (*choice["authors"], *sorted(spelt.difference(choice["authors"])))
     return RowSelection(**choice)

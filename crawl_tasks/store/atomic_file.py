@@ -6,17 +6,23 @@ as s3://BUCKET/FILE, is written by fsspec in a transaction.
 
 from __future__ import annotations
 
-import io
+import fcntl
 import os
+import secrets
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.logs import for_terminal
+
+STDOUT: Final = 1
+# Linux follows so many links of one path.
+_MOST_LINKS: Final = 40
+_PART: Final = ".crawl-export."
 
 
 class ByteFile(Protocol):
@@ -31,37 +37,52 @@ class ByteFile(Protocol):
 
 @contextmanager
 def opened(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
-    """Open a file by its path or address, or stdout by "-". A closed pipe ends the block quietly.
+    """Open a file by its path or address, or stdout by "-". If the reader of stdout goes away, the block ends quietly.
 
     Raises:
         ConfigError: `out` cannot be written, or exists and `overwrite` is not set.
-        CrawlError: the disk filled up. A file that stood there is as before.
+        CrawlError: the disk filled up, or the reader of another pipe went away. A file that stood there is as before.
     """
+    descriptor = STDOUT if out == "-" else _descriptor_of(out)
     try:
         by_name = _by_address if is_address(out) else _by_path
-        with _stdout() if out == "-" else by_name(out, overwrite=overwrite) as file:
+        with by_name(out, overwrite=overwrite) if descriptor is None else _by_descriptor(descriptor) as file:
             yield file
-    except BrokenPipeError:
-        return
+    except BrokenPipeError as error:
+        if descriptor != STDOUT:
+            raise CrawlError(f"export: {out}: its reader has gone away and lacks rows; begin again") from error
     except OSError as error:
         raise CrawlError(
             f"export: {out}: {error.strerror or error}; nothing is left under that name that is not whole"
         ) from error
 
 
+def _descriptor_of(out: str) -> int | None:
+    """Return the number of an open file of ours, which a name such as /dev/stdout means, None for any other name."""
+    path = out
+    for _ in range(_MOST_LINKS):
+        directory, name = os.path.split(path)
+        if name.isdecimal() and os.path.realpath(directory) == f"/proc/{os.getpid()}/fd":
+            return int(name)
+        if not os.path.islink(path):
+            break
+        path = os.path.join(directory, os.readlink(path))  # Path would tidy up /dev/fd/../x
+    return None
+
+
 @contextmanager
-def _stdout() -> Iterator[ByteFile]:
-    try:
-        descriptor = os.dup(sys.stdout.fileno())
-    # A captured stdout may have no file behind.
-    except OSError:
-        yield sys.stdout.buffer
-        return
-    sys.stdout.flush()
-    is_terminal = sys.stdout.isatty()
-    # A file of our own: if the reader goes away, the interpreter has nothing of ours left to flush.
-    with open(descriptor, "wb") as file:
-        yield TerminalText(file) if is_terminal else file
+def _by_descriptor(number: int) -> Iterator[ByteFile]:
+    """Write to an open file. A file of our own: if the reader goes away, the interpreter has nothing left to flush."""
+    if number == STDOUT:
+        try:
+            number = sys.stdout.fileno()
+        # A captured stdout may have no file behind.
+        except OSError:
+            yield sys.stdout.buffer
+            return
+        sys.stdout.flush()
+    with open(os.dup(number), "wb") as file:
+        yield TerminalText(file) if file.isatty() else file
 
 
 class TerminalText:
@@ -96,6 +117,36 @@ def is_written(out: str) -> bool:
     return bool(system.exists(path))
 
 
+def is_kept(out: str) -> bool:
+    """Return whether a file is there that is not written over unless this is allowed. A pipe is none."""
+    if is_address(out):
+        return is_written(out)
+    there = _stat(Path(os.path.expanduser(out)))
+    return out != "-" and _descriptor_of(out) is None and there is not None and stat.S_ISREG(there.st_mode)
+
+
+def find_files(directory: str, name: str) -> list[str]:
+    """Return the files of a name below a directory, given by its path or address, as paths or addresses."""
+    if not is_address(directory):
+        return [str(path) for path in Path(directory).rglob(name)]
+    system, root = _file_system(directory)
+    found = system.find(root) if system.exists(root) else []
+    return [f"{directory}{path.removeprefix(root)}" for path in found if path.rpartition("/")[2] == name]
+
+
+def remove_file(file: str) -> None:
+    """Remove a file by its path or address, and its directory if nothing else is there."""
+    if is_address(file):
+        system, path = _file_system(file)
+        system.rm(path)
+        return
+    directory = Path(file).parent
+    Path(file).unlink()
+    remove_dead_parts(directory)
+    with suppress(OSError):
+        directory.rmdir()
+
+
 def _file_system(out: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs  # noqa: PLC0415 (an extra, only for exports to an address)
@@ -118,42 +169,73 @@ def _by_address(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
 
 
 @contextmanager
-def _by_path(out: str, *, overwrite: bool) -> Iterator[io.BufferedWriter]:
+def _by_path(out: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     try:
-        # A symbolic link stays, and its target is replaced.
-        path = Path(os.path.realpath(os.path.expanduser(out)))
-        is_there = _exists(path)
-        is_file = is_there and stat.S_ISREG(path.stat().st_mode)
-        if is_file and not overwrite:
+        # A symbolic link stays, and its target is replaced. A pipe is opened by the name that was given.
+        given = os.path.expanduser(out)
+        path = Path(os.path.realpath(given))
+        there = _stat(Path(given))
+        is_pipe = there is not None and not stat.S_ISREG(there.st_mode)
+        if there is not None and not is_pipe and not overwrite:
             raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
-        if is_there and not is_file:
-            target, file = None, open(path, "wb")  # noqa: SIM115  # closed below
-        else:
+        if not is_pipe:
             # In the same directory: a rename is atomic only within one file system.
-            target = path.with_name(f".crawl-export-{os.getpid()}.part")
-            file = open(target, "wb")  # noqa: SIM115  # closed below
+            remove_dead_parts(path.parent)
+        part, file = (None, open(given, "wb")) if is_pipe else _new_part(path.parent, there)  # noqa: SIM115
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         said = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"export: {out[:200]}: {said}; name a file in a directory that you may write to") from error
-    if target is None:
+    if part is None:
         with file:
             yield file
         return
     try:
+        # Renamed before it is closed: a part whose lock is gone is taken for one of a dead export.
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        target.replace(path)
+            part.replace(path)
     finally:
         with suppress(FileNotFoundError):
-            target.unlink()
+            part.unlink()
 
 
-def _exists(path: Path) -> bool:
-    """Return whether something is there. Unlike Path.exists(), raise for a wrong path."""
+def _new_part(directory: Path, replaced: os.stat_result | None) -> tuple[Path, BinaryIO]:
+    """Make and lock the file that will get the name, with the mode and, where we may, the owner of a replaced one."""
+    while True:
+        part = directory / f"{_PART}{secrets.token_hex(8)}.part"
+        mode = 0o666 if replaced is None else stat.S_IMODE(replaced.st_mode)
+        # A name of its own: two containers may have one process id.
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        if replaced is not None:
+            with suppress(OSError):
+                os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+            os.fchmod(descriptor, mode)
+        # Not every file system has locks. There no part is ever taken for a dead one.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Between its making and its lock another export may have removed it.
+        if os.fstat(descriptor).st_nlink:
+            return part, open(descriptor, "wb")
+        os.close(descriptor)
+
+
+def remove_dead_parts(directory: Path) -> None:
+    """Remove the parts that killed exports left in a directory. A living one holds a lock on its part."""
+    for part in directory.glob(f"{_PART}*.part"):
+        with suppress(OSError):
+            descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                part.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """Return what is behind a path, None if nothing is. Raise for a wrong path and a loop of links."""
     try:
-        path.lstat()
+        return path.stat()
     except FileNotFoundError:
-        return False
-    return True
+        return None

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, cast
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, Table, delete, select, tuple_
+from sqlalchemy import Column, ColumnElement, Connection, Select, Table, delete, select, tuple_, update
 
 from crawl_tasks.model import Items
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import author_key
 from crawl_tasks.store.merge import Replaced, is_mark, merge, times_of, without
 from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value
-from crawl_tasks.store.statements import Statements
+from crawl_tasks.store.statements import UNMARKED, Mark, Statements
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.store.write_table import PORTION, version_key
 
@@ -147,16 +147,18 @@ class Corrections:
             versions = _versions_of(connection, shape, keys)
             kept = {one: told for one, told in versions.items() if self._stays(one, told)}
             rewritten: list[Row] = []
+            marks: list[Mark] = []
             for key, before in stored.items():
                 row, losers = self._corrected(shape, before, read[key])
                 for lost in losers:
                     _keep_later(found, version_key(shape, key, lost), (lost.value, lost.seen_at))
                 if row != before:
                     rewritten.append(row)
+                    marks.append(change.mark_of(shape, before, row) if change else UNMARKED)
                     self._rows.changed += row[shape.content] != before[shape.content]
                 self._drop_current(shape, row, found, kept)
             if rewritten:
-                self._statements.replace(connection, shape.table, rewritten, change)
+                self._statements.replace(connection, shape.table, rewritten, marks)
             for one, told in found.items():
                 _keep_later(kept, one, told)
             self._write_versions(connection, versions, kept)
@@ -195,21 +197,31 @@ class Corrections:
         if not (missing := [key for key in keys if key not in found]):
             return
         with self._store.database.writing() as connection:
+            # Before the locks of rows, as every writer.
+            change = self._statements.next_change(connection) if shape.tracked else None
             stored = list(self._statements.find(connection, shape, missing))
             gone = [shape.key_of(row) for row in stored if self._is_of_archive_alone(shape, row)]
-            left = [
-                rest for row in stored if (rest := without(shape, row, self._covered)) and shape.key_of(row) not in gone
-            ]
+            left: list[Row] = []
+            marks: list[Mark] = []
+            for row in stored:
+                if (rest := without(shape, row, self._covered)) and shape.key_of(row) not in gone:
+                    left.append(rest)
+                    marks.append(change.mark_of(shape, row, rest) if change else UNMARKED)
             versions, removed = _versions_of(connection, shape, missing), _versions_of(connection, shape, gone)
             kept = {one: told for one, told in versions.items() if one not in removed and self._stays(one, told)}
             for row in left:
                 self._drop_current(shape, row, kept)
             self._write_versions(connection, versions, kept)
             if left:
-                change = self._statements.next_change(connection) if shape.tracked else None
-                self._statements.replace(connection, shape.table, left, change)
+                self._statements.replace(connection, shape.table, left, marks)
             for table in (shape.table, *([tables.memberships] if shape is POSTS else [])):
                 _delete(connection, table, gone)
+            if change and gone:
+                self._statements.note_removed(connection, gone, change)
+                # Comments that outlive their post have no board any more.
+                if shape is POSTS:
+                    left_over = update(tables.comments).where(_is_in(tables.comments, gone))
+                    connection.execute(left_over.values(change._asdict()))
         self._rows.removed += len(gone)
 
     def _is_of_archive_alone(self, shape: Shape, stored: Row) -> bool:

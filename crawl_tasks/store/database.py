@@ -88,11 +88,17 @@ class Database:
             yield from rows
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Run one transaction that reads. Rows arrive in portions, so that a table of any size fits."""
+    def reading(self, *, is_snapshot: bool = False) -> Iterator[Connection]:
+        """Run one transaction that reads. Rows arrive in portions, so that a table of any size fits.
+
+        All queries of a snapshot see one moment. Those of SQLite always do.
+        """
+        options: dict[str, Any] = {"yield_per": 1000}
+        if is_snapshot and self.engine.dialect.name == "postgresql":
+            options["isolation_level"] = "REPEATABLE READ"
         with explained(self.url):
             self._check_file()
-            with self.engine.connect().execution_options(yield_per=1000) as connection:
+            with self.engine.connect().execution_options(**options) as connection:
                 yield connection
 
     def _open(self, *, create: bool) -> None:

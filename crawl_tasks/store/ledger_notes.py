@@ -16,6 +16,8 @@ from crawl_tasks.store.rows import digest
 from crawl_tasks.store.statements import Statements
 
 DEFAULT_INSTALLATION: Final = "crawl"
+_LOST: Final = "lost@"
+_IS_OF_CHANGES: Final = (tables.meta.c.name == "change") | tables.meta.c.name.startswith(_LOST)
 _VALUE: Final = cast(tables.meta.c.value, BigInteger)
 
 
@@ -68,6 +70,20 @@ def read_number(connection: Connection, name: str) -> int | None:
     """Return a number of table `meta`, None without one."""
     value = connection.scalar(select(tables.meta.c.value).where(tables.meta.c.name == name))
     return None if value is None else int(value)
+
+
+def read_changes(connection: Connection) -> tuple[int, list[tuple[int, int]]]:
+    """Return the last change, 0 without one, and the changes that a restore took back, as (after, up to)."""
+    at = tables.meta.c
+    found = dict(map(tuple, connection.execute(select(at.name, at.value).where(_IS_OF_CHANGES))))
+    last = int(found.pop("change", 0))
+    return last, [(int(begin), int(name.removeprefix(_LOST))) for name, begin in found.items()]
+
+
+def note_lost(connection: Connection, statements: Statements, begin: int, end: int) -> None:
+    """Note that the changes after `begin` and up to `end` were lost by a restore, for readers that have seen them."""
+    if begin < end:
+        statements.add(connection, tables.meta, [(f"{_LOST}{end}", str(begin))])
 
 
 def raise_number(connection: Connection, statements: Statements, name: str, number: int) -> None:

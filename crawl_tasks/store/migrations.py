@@ -113,6 +113,7 @@ STEPS: Final[tuple[Step, ...]] = (
         "ALTER TABLE versions ADD COLUMN crawled_at DOUBLE PRECISION",
     ),
     ("ALTER TABLE sites ADD COLUMN installation TEXT",),
+    ("ALTER TABLE posts ADD COLUMN placed_id BIGINT",),
 )
 """The first brings schema 1 to schema 2, and so on. The tables of tables.py are those after the last."""
 

@@ -15,16 +15,13 @@ import orjson
 from crawl_tasks.store.atomic_file import ByteFile
 from crawl_tasks.store.output_format import FileFormat
 from crawl_tasks.store.rows import Row, Value
-from crawl_tasks.store.selection import ColumnType, ExportColumn, Source
+from crawl_tasks.store.selection import EARLIEST_S, LATEST_S, ColumnType, ExportColumn, Source
 
 Convert = Callable[[Any], Any]
 """A function of a stored value that is not None."""
 
 # A spreadsheet would run a cell that begins with one of these (CSV injection).
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-# The years 1 to 9999 in seconds: Python, pandas and DuckDB read them all.
-_EARLIEST_S: Final = -62_135_596_800
-_LATEST_S: Final = 253_402_300_799
 # Rows of a row group of Parquet are held in memory: so many, or less where their texts are long.
 _GROUP_ROWS: Final = 20_000
 _GROUP_CHARACTERS: Final = 8_000_000
@@ -165,7 +162,7 @@ class _Echo:
 
 def moment_of(seconds: float) -> datetime | None:
     """Return a time in UTC, None for one outside of the years 1 to 9999."""
-    is_credible = _EARLIEST_S <= seconds <= _LATEST_S
+    is_credible = EARLIEST_S <= seconds <= LATEST_S
     return datetime.fromtimestamp(seconds, UTC) if is_credible else None
 
 

@@ -12,6 +12,7 @@ arrive.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -60,8 +61,16 @@ _OWNED: Final = {
 _ADMITTED_FIRST: Final = itemgetter(Visit._fields.index("is_done"), Visit._fields.index("at_ms"))
 
 
+_IS_NUMBER: Final = re.compile(r"[-+]?[\d., ]*\d[\d., ]*[kKmM]?").fullmatch
 # Rows of earlier versions have this spelling too, with blanks: another one would show as a change.
 _EXTRA_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
+_UNTOLD: Final = frozenset({
+    "seen_at", "reply_count", "view_count", "last_reply_at", "revision", "extra", "fetched_at", "fetched_revision",
+    "read_by", "page", "position", "first_seen_at", "stamps", "content_hash",
+})  # fmt: skip
+"""Columns that make no change: counts, places on a page, and what tells of our reading. Of `extra` only numbers."""
 
 
 class Shape:
@@ -86,9 +95,26 @@ class Shape:
         # Columns from here on tell of the reading, not of the item.
         derived = place.get("fetched_at", place.get("read_by", self.end))
         self.content: Final = slice(key_size + 1, derived)
+        # What a reader of the change feed keeps.
+        kept = [index for name, index in place.items() if index > key_size and name not in _UNTOLD]
+        self._kept: Final[Callable[[Row], Row]] = itemgetter(*kept)
+        self._extra_at: Final = place.get("extra")
         self.tracked_at: Final = tuple(place[name] for name in tracked)
         self.tracked_of: Final[Callable[[Row], Row]] = itemgetter(*self.tracked_at or (0, 1))
         self.key_of: Final[Callable[[Row], Key]] = itemgetter(*range(key_size))
+
+    def is_change(self, before: Row, row: Row) -> bool:
+        """Return whether readers of the change feed are told that a row took the place of another."""
+        if self._kept(before) != self._kept(row):
+            return True
+        if self.fetched_at is not None and before[self.fetched_at] is None and row[self.fetched_at] is not None:
+            return True
+        at = self._extra_at
+        return at is not None and before[at] != row[at] and _uncounted(before[at]) != _uncounted(row[at])
+
+    def is_move(self, before: Row, row: Row) -> bool:
+        """Return whether a thread has another board than before, and so have its comments."""
+        return self.board_at is not None and before[self.board_at] != row[self.board_at]
 
 
 FORUMS: Final = Shape(tables.forums, 2, ())
@@ -165,6 +191,12 @@ def _marked(values: Sequence[str | None]) -> Sequence[str]:
 def extra_json(extra: Extra | None) -> str | None:
     """Return the text of column `extra`."""
     return _extra_text(tuple(extra.items())) if extra else None if extra is None else "{}"
+
+
+def _uncounted(extra: Value) -> dict[str, str]:
+    """Return what an extra says, but for numbers: likes are a count."""
+    told: dict[str, str | None] = json.loads(extra) if isinstance(extra, str) else {}
+    return {name: value for name, value in told.items() if value is not None and not _IS_NUMBER(value)}
 
 
 @lru_cache(maxsize=256)  # most are a flag or a count, alike in many rows

@@ -19,7 +19,7 @@ from sqlalchemy import Text, and_, column, values
 
 from crawl_tasks.errors import StoreError
 from crawl_tasks.store.author_rows import key_of
-from crawl_tasks.store.export import stream_changes
+from crawl_tasks.store.change_feed import stream_changes
 from crawl_tasks.store.rows import Row
 from crawl_tasks.store.search_text import characters, match_expression, tokenized
 from crawl_tasks.store.selection import ExportKind, RowSelection, Source
@@ -121,8 +121,11 @@ class SearchIndex:
         taken = 0
         last = self._store.last_change()
         sources = RowSelection(fields=_FIELDS).sources()
-        changes = stream_changes(self._store, sources, self._change(), last)
-        with _explained(self._file), closing(changes):
+        with (
+            _explained(self._file),
+            self._store.database.reading(is_snapshot=True) as snapshot,
+            closing(stream_changes(snapshot, sources, self._change(), last)) as changes,
+        ):
             while batch := list(islice(changes, _BATCH)):
                 # Rows of the last row's change may follow in the next batch.
                 with self._writing() as connection:

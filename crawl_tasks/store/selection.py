@@ -28,10 +28,25 @@ from sqlalchemy import (
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.model import UNREADABLE
-from crawl_tasks.store.tables import CHANGE_ID, CRAWLED_AT, UNIT, Unit, comments, posts, versions
+from crawl_tasks.store.tables import (
+    CHANGE_ID,
+    CRAWLED_AT,
+    PLACED_ID,
+    UNIT,
+    Unit,
+    comments,
+    posts,
+    removals,
+    versions,
+)
 
-_INTERNAL: Final = "stamps"
+_INTERNAL: Final = frozenset({"stamps", PLACED_ID})
 DAY_S: Final = 86400
+# The years 1 to 9999 in seconds: Python, pandas and DuckDB read them all.
+EARLIEST_S: Final = -62_135_596_800
+LATEST_S: Final = 253_402_300_799
+REMOVED: Final = "removed"
+"""The kind of the lines that tell of a removed post, comment or site."""
 STATES: Final = ("normal", *sorted(UNREADABLE))
 
 
@@ -83,6 +98,20 @@ class Source:
         own = {column.name: column for column in self.columns}
         return replace(self, columns=tuple(own.get(name, empty[name]) for name in names))
 
+    def moved(self, after: int) -> Source | None:
+        """Return the comments of threads that moved, if they show a board, with the change of the move as their change.
+
+        Comments that changed after `after` themselves are left out.
+        """
+        if self.kind != "comment" or all(column.name != "forum_id" for column in self.columns):
+            return None
+        rows = posts.join(comments, _same(comments, posts, "site", "post_id"))
+        # Every move is a change of the post, whose index is the way to the few of them.
+        is_recent = and_(posts.c[CHANGE_ID] > after, posts.c[PLACED_ID] > after)
+        # No index of the comments by their change: most of them are before.
+        is_before = func.coalesce(comments.c[CHANGE_ID], 0) <= after
+        return replace(self, rows=rows, condition=and_(self.condition, is_recent, is_before), change=posts.c[PLACED_ID])
+
     def without(self, *names: str) -> Source:
         """Return the source without these columns."""
         return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
@@ -107,8 +136,11 @@ class RowSelection:
 
     def whole_days(self) -> RowSelection:
         """Return the selection with its times widened to whole days of UTC."""
-        since = None if self.since is None else self.since // DAY_S * DAY_S
-        until = None if self.until is None else -(-self.until // DAY_S) * DAY_S
+        if self.since is None and self.until is None:
+            return self
+        # A file of times that no calendar has is of no such days.
+        since = EARLIEST_S if self.since is None else self.since // DAY_S * DAY_S
+        until = LATEST_S if self.until is None else -(-self.until // DAY_S) * DAY_S
         return replace(self, since=since, until=until)
 
     def sources(self) -> list[Source]:
@@ -121,6 +153,18 @@ class RowSelection:
         found = [self._items(table) for table in tables]
         if self.has_versions:
             found += [self._versions(table) for table in tables]
+        return self._chosen(found)
+
+    def feed(self) -> list[Source]:
+        """Return the sources of the change feed: those of the rows, and the removals.
+
+        Raises:
+            ConfigError: a field is no column of them.
+        """
+        return self._chosen([*replace(self, fields=(), has_versions=False).sources(), self._removals()])
+
+    def _chosen(self, found: list[Source]) -> list[Source]:
+        """Return sources with the chosen columns."""
         known = {column.name: column.type for source in found for column in source.columns}
         if strange := [name for name in self.fields if name not in known]:
             raise ConfigError(f"export: there is no field {strange[0]}; there are {', '.join(known)}")
@@ -132,7 +176,7 @@ class RowSelection:
     def _items(self, table: Table) -> Source:
         kind = table.name.removesuffix("s")
         columns = [_constant("kind", kind)]
-        columns += [_column(one.name, one) for one in table.columns if one.name != _INTERNAL]
+        columns += [_column(one.name, one) for one in table.columns if one.name not in _INTERNAL]
         rows: FromClause = table
         if table is comments:
             rows = table.outerjoin(posts, _same(table, posts, "site", "post_id"))
@@ -157,6 +201,35 @@ class RowSelection:
         ]
         source = self._source(kind, columns, rows, versions, table)
         return replace(source, condition=and_(of_kind, source.condition))
+
+    def _removals(self) -> Source:
+        """Return the removals of the chosen kind: an empty comment is a post, and an empty post the whole site."""
+        at = removals.c
+        of_kind = {
+            ExportKind.POSTS: at.comment_id == "",
+            ExportKind.COMMENTS: or_(at.comment_id != "", at.post_id == ""),
+            ExportKind.ALL: true(),
+        }
+        columns = [
+            _constant("kind", REMOVED),
+            _column("site", at.site),
+            *(
+                ExportColumn(str(key.name), ColumnType.TEXT, func.nullif(key, ""))
+                for key in (at.post_id, at.comment_id)
+            ),
+            _column(CHANGE_ID, at[CHANGE_ID]),
+            _column(CRAWLED_AT, at[CRAWLED_AT]),
+        ]
+        return Source(
+            kind=REMOVED,
+            columns=tuple(columns),
+            rows=removals,
+            condition=and_(of_kind[self.kind], at.site.in_(self.sites) if self.sites else true()),
+            order=tuple(removals.primary_key),
+            site=at.site,
+            moment=at[CRAWLED_AT],
+            change=at[CHANGE_ID],
+        )
 
     def _source(
         self, kind: str, columns: Iterable[ExportColumn], rows: FromClause, keyed: Table, table: Table

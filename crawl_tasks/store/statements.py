@@ -60,11 +60,28 @@ def _insert_of(dialect: Dialect) -> Callable[[Table], Insert]:
     return sqlite.insert
 
 
+Mark = tuple[int | None, float | None, int | None]
+"""The values of a row's columns that tell of a change (tables.OF_CHANGE). None leaves one as it is."""
+
+UNMARKED: Final[Mark] = (None, None, None)
+
+
 class Change(NamedTuple):
-    """The number of a transaction, and its time by this machine's clock. The fields are columns of the tables."""
+    """The number of a transaction, and its time by this machine's clock."""
 
     change_id: int
     crawled_at: float
+
+    @property
+    def mark(self) -> Mark:
+        """Return the mark of a new row."""
+        return self.change_id, self.crawled_at, self.change_id
+
+    def mark_of(self, shape: Shape, before: Row, row: Row) -> Mark:
+        """Return the mark of a row that takes the place of another."""
+        if not shape.is_change(before, row):
+            return UNMARKED
+        return self.change_id, self.crawled_at, self.change_id if shape.is_move(before, row) else None
 
 
 class Statements:
@@ -88,12 +105,12 @@ class Statements:
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> int:
         """Insert the rows with new keys, as of this change. Return the number of rows inserted."""
-        names, values = _without_nulls(table, rows, change)
+        names, values = _without_nulls(table, rows, (change.mark,) * len(rows) if change else ())
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
-    def replace(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> None:
-        """Write rows over those of the same key. Rows with another text or state get this change."""
-        names, values = _without_nulls(table, rows, change)
+    def replace(self, connection: Connection, table: Table, rows: Sequence[Row], marks: Sequence[Mark] = ()) -> None:
+        """Write rows over those of the same key, each with its mark. What a mark leaves out stays."""
+        names, values = _without_nulls(table, rows, marks)
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
@@ -121,6 +138,11 @@ class Statements:
         """Delete versions whose value has become current again."""
         connection.exec_driver_sql(self._drop_version, list(keys))
 
+    def note_removed(self, connection: Connection, keys: Sequence[Key], change: Change) -> None:
+        """Note for readers of the change feed that posts, comments or, by its name alone, a whole site were removed."""
+        rows: list[Row] = [(*key, *("",) * (3 - len(key))) for key in keys]
+        self.replace(connection, tables.removals, rows, [change.mark] * len(rows))
+
     def note(self, connection: Connection, rows: Sequence[RequestRow]) -> None:
         """Insert requests. A request that is there keeps the newer admission and the newer fetch."""
         connection.exec_driver_sql(self._note, list(rows))
@@ -136,14 +158,9 @@ class Statements:
         statement = self._insert(table)
         # `excluded` has a NULL for every column that is not among the names.
         values = _all_of(statement, table)
-        if tables.CHANGE_ID in values:
-            # A row that was merely seen again keeps its change: readers of the change feed must not get such rows.
-            new, old = statement.excluded, table.c
-            changed = new.content_hash != old.content_hash
-            if "fetched_at" in old:
-                changed |= old.fetched_at.is_(None) & new.fetched_at.is_not(None)
-            for name in Change._fields:
-                values[name] = case((changed, new[name]), else_=old[name])
+        # A row that was merely seen again keeps its change: readers of the change feed must not get such rows.
+        for name in values.keys() & set(tables.OF_CHANGE):
+            values[name] = func.coalesce(statement.excluded[name], table.c[name])
         return self._upsert(statement, table, values, names=names)
 
     def _compile_find(self, shape: Shape, size: int) -> str:
@@ -236,12 +253,13 @@ def _all_of(statement: Insert, table: Table) -> dict[str, ColumnElement[Any]]:
     return {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
 
 
-def _without_nulls(table: Table, rows: Sequence[Row], change: Change | None) -> tuple[tuple[str, ...], list[Row]]:
+def _without_nulls(table: Table, rows: Sequence[Row], marks: Sequence[Mark]) -> tuple[tuple[str, ...], list[Row]]:
     """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text."""
-    columns = zip(tables.names_of(table), zip(*rows, strict=True), strict=True)
+    columns = [*zip(tables.names_of(table), zip(*rows, strict=True), strict=True)]
+    if marks:
+        told = zip(tables.OF_CHANGE, zip(*marks, strict=True), strict=True)
+        columns += ((name, values) for name, values in told if name in table.c)
     kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
-    if change is not None:
-        kept.update((name, (value,) * len(rows)) for name, value in change._asdict().items())
     return tuple(kept), list(zip(*kept.values(), strict=True))
 
 

@@ -4,8 +4,8 @@
 and the fields of the model, in order. A NULL was never seen. An observation has the moment at which Redis let a worker
 ask for its page, in seconds, so observations are in the order of the requests. `first_seen_at` is the oldest. In
 `extra` a null is a name that its page showed and shows no more. `stamps` names the fields that are older than `seen_at`
-(stamps.py). `change_id` numbers the transaction that last gave a row another text or state, in commit order
-(export.py), and `crawled_at` is the time of that transaction.
+(stamps.py). `change_id` numbers the transaction that last changed a row, in commit order (change_feed.py), and
+`crawled_at` is the time of that transaction. Counts and what tells of our reading make no change (rows.py).
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ SITE_LENGTH: Final = 100
 META_LENGTH: Final = 50
 CHANGE_ID: Final = "change_id"
 CRAWLED_AT: Final = "crawled_at"
+PLACED_ID: Final = "placed_id"
+OF_CHANGE: Final = (CHANGE_ID, CRAWLED_AT, PLACED_ID)
+"""The columns that tell of the transaction which changed a row."""
 UNIT: Final = "unit"
 """The name under which a column's info holds its unit."""
 
@@ -106,12 +109,12 @@ def _content_hash() -> Column[str]:
 
 
 def _change_id() -> Column[int]:
-    return _number(CHANGE_ID, "The transaction that last gave the row another text or state. NULL before schema 2.")
+    return _number(CHANGE_ID, "The transaction that last changed the row, apart from counts. NULL before schema 2.")
 
 
 def _crawled_at() -> Column[float]:
     # No order rests on it: a worker's clock may be wrong, and `change_id` has the order.
-    return _time(CRAWLED_AT, "When the present text or state was stored. NULL before schema 4.", nullable=True)
+    return _time(CRAWLED_AT, "When the row last changed, apart from counts. NULL before schema 4.", nullable=True)
 
 
 forums = Table(
@@ -157,6 +160,7 @@ posts = Table(
     _content_hash(),
     _change_id(),
     _crawled_at(),
+    _number(PLACED_ID, "Internal: the transaction that last gave the thread another board. Exports leave it out."),
     Index("posts_by_forum", "site", "forum_id"),
     Index("posts_by_time", "created_at"),
     Index("posts_by_site", "site", "created_at"),
@@ -210,6 +214,20 @@ versions = Table(
     _time(CRAWLED_AT, "When the value was stored as a former one. NULL before schema 4.", nullable=True),
     sqlite_with_rowid=False,
     comment="Former titles, bodies and states, one row for each value that is not the current one any more.",
+)
+
+# A row that is stored again has a later change than its removal.
+removals = Table(
+    "removals",
+    metadata,
+    _site(),
+    _key("post_id", "The thread, empty for the whole site."),
+    _key("comment_id", "The comment, empty for a post, which its comments outlive."),
+    _number(CHANGE_ID, "The transaction of the last removal."),
+    _time(CRAWLED_AT, "When that was.", nullable=True),
+    Index("removals_by_change", CHANGE_ID),
+    sqlite_with_rowid=False,
+    comment="The posts and comments that a command removed, for readers of the change feed.",
 )
 
 authors = Table(
@@ -288,4 +306,4 @@ meta = Table(
 @cache
 def names_of(table: Table) -> tuple[str, ...]:
     """Return the names of the columns of a table's rows, in their order. The statements write those of a change."""
-    return tuple(column.name for column in table.columns if column.name not in (CHANGE_ID, CRAWLED_AT))
+    return tuple(column.name for column in table.columns if column.name not in OF_CHANGE)

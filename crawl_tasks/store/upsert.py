@@ -29,6 +29,7 @@ from crawl_tasks.store.ledger_notes import (
     epoch_of,
     installation_of,
     is_of_others,
+    note_lost,
     note_own_change,
     own_change_of,
     raise_number,
@@ -167,10 +168,11 @@ class Store:
         self.authors.clear()
         with explained(self.database.url), self.database.writing() as connection:
             # The lock that writers of texts wait for: this deletes what they wrote before, and they leave out the rest.
-            self._statements.next_change(connection)
+            change = self._statements.next_change(connection)
             erased = erasure(connection, site, at_ms)
             self._statements.decide(connection, [erased])
             forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
+            self._statements.note_removed(connection, [(site,)], change)
             return erased
 
     def decisions(self, ledger: str) -> list[Decision]:
@@ -222,8 +224,15 @@ class Store:
             raise_number(connection, self._statements, drawn_of(ledger), number)
 
     def settle_change(self, ledger: str, least: int) -> int:
-        """Let changes go on above a number, which their readers have seen, and take the last for the ledger's own."""
+        """Let changes go on above a number, which their readers have seen, and take the last for the ledger's own.
+
+        The changes that the database lacks are noted as lost: their readers are told.
+        """
         with explained(self.database.url), self.database.writing() as connection:
+            # The own change stays behind while the database does, though others write.
+            known = [read_number(connection, name) or 0 for name in ("change", own_change_of(ledger))]
+            if known[0] < least:
+                note_lost(connection, self._statements, min(known), least)
             raise_number(connection, self._statements, "change", least)
             last = read_number(connection, "change") or 0
             raise_number(connection, self._statements, own_change_of(ledger), last)

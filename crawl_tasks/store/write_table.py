@@ -19,7 +19,7 @@ from crawl_tasks.model import UNREADABLE
 from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.merge import Replaced, merge
 from crawl_tasks.store.rows import COMMENTS, POSTS, Key, Row, Shape, digest
-from crawl_tasks.store.statements import Change, Statements
+from crawl_tasks.store.statements import UNMARKED, Change, Mark, Statements
 
 # No key has a NUL, so joined keys sort like the tuples, and compare in one step.
 _BY_TEXT: Final = "\0".join
@@ -141,6 +141,7 @@ def _meet(
     """Merge the stored rows of these keys with ours, write those that differ, and count new values."""
     shape = gathered.shape
     rewritten: list[Row] = []
+    marks: list[Mark] = []
     seen_again: list[Row] = []
     current_again: list[Key] = []
     begun: list[Row] = []
@@ -157,6 +158,7 @@ def _meet(
         at = shape.key_size
         if merged[at + 1 :] != stored[at + 1 :]:
             rewritten.append(merged)
+            marks.append(change.mark_of(shape, stored, merged) if change else UNMARKED)
             if (
                 shape.fetched_at is not None
                 and stored[shape.fetched_at] is None
@@ -171,7 +173,7 @@ def _meet(
             seen_again.append((merged[at], *key))
     tally.note_posted(shape, begun)
     if rewritten:
-        statements.replace(connection, shape.table, rewritten, change)
+        statements.replace(connection, shape.table, rewritten, marks)
     if seen_again:
         statements.touch(connection, shape, seen_again)
     if current_again:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crawl_tasks.store.export import export, export_changes
+from crawl_tasks.store.change_feed import export_changes
+from crawl_tasks.store.export import export
 from crawl_tasks.store.upsert import Store
 
 Key = tuple[object, ...]

@@ -12,7 +12,7 @@ from crawl_tasks.store.upsert import Store
 
 
 def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """Read every table but meta, sorted by key; in which transaction a row changed is no part of what it says.
+    """Read every table of what was found, sorted by key; in which transaction a row changed is no part of what it says.
 
     Of authors without an id the time tells nothing: it is that of any observation.
     """
@@ -20,7 +20,7 @@ def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
         return {
             name: sorted(tuple(row) for row in connection.execute(select(*(told_of(table)))))
             for name, table in tables.metadata.tables.items()
-            if name != "meta"
+            if name not in {"meta", "removals"}
         }
 
 
@@ -28,7 +28,7 @@ def told_of(table: Table) -> list[Column[Any]]:
     """Return the columns that the order and the number of batches leave alone."""
     if table is tables.authors:
         return [table.c.site, table.c.author_id, table.c.name]
-    return [column for column in table.columns if column.name not in (tables.CHANGE_ID, tables.CRAWLED_AT)]
+    return [column for column in table.columns if column.name not in tables.OF_CHANGE]
 
 
 def empty(store: Store) -> None:

@@ -8,15 +8,21 @@ import threading
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
+from crawl_tasks.errors import ConfigError
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store.export import export, export_changes
+from crawl_tasks.store.change_feed import export_changes
+from crawl_tasks.store.corrections import Corrections
+from crawl_tasks.store.export import export
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
+from tests.store.conftest import MakeStore
 from tests.store.rows import empty, page
 
 Row = dict[str, object]
@@ -188,3 +194,130 @@ def test_following_hands_on_what_is_stored_meanwhile(store: Store, tmp_path: Pat
     export_changes(store, str(out), goes_on=goes_on)
 
     assert [row["body"] for row in lines(out)] == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"author": "new name"}, {"created_at": 7}, {"url": "/new"}, {"edited_at": 7}, {"author_id": "9"},
+        {"body_html": "<b>b</b>"}, {"extra": {"tags": "x"}}, {"forum_id": "2"}, {"state": "masked"},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)  # fmt: skip
+def test_every_value_but_a_count_is_a_change(store: Store, tmp_path: Path, fields: dict[str, Any]) -> None:
+    before = {"forum_id": "1", "body": "b", "author": "name", "url": "/old", "is_page": True}
+    store.write([page(Post("1", 1.0, **before), Post("2", 1.0, **before))])
+    known = store.last_change()
+
+    store.write([page(Post("1", 2.0, **(before | fields)), Post("2", 2.0, **before))])
+
+    assert [row["post_id"] for row in changes(store, tmp_path / "out", after=known)] == ["1"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reply_count": 9}, {"view_count": 9}, {"last_reply_at": 9}, {"revision": "9"},
+        {"extra": {"score": "9", "likes": "1.2k"}},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)  # fmt: skip
+def test_a_count_is_no_change(store: Store, tmp_path: Path, fields: dict[str, Any]) -> None:
+    store.write([page(Post("1", 1.0, body="b", extra={"score": "8", "likes": "7"}))])
+    known = store.last_change()
+
+    store.write([page(Post("1", 2.0, body="b", **fields))])
+
+    assert changes(store, tmp_path / "out", after=known) == []
+
+
+def test_comments_of_a_moved_thread_come_again_with_its_board(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("1", 1.0, "a"), Comment("1", "c", 1.0), Post("2", 1.0, "a"), Comment("2", "c", 1.0))])
+    known = store.last_change()
+    store.write([page(Post("1", 2.0, "b"), Comment("1", "d", 2.0))])
+
+    rows = changes(store, tmp_path / "out", after=known)
+
+    found = [(row["kind"], row["post_id"], row.get("comment_id"), row["forum_id"], row["change_id"]) for row in rows]
+    moved = known + 1
+    assert sorted(found, key=str) == [
+        ("comment", "1", "c", "b", known),
+        ("comment", "1", "d", "b", moved),
+        ("post", "1", None, "b", moved),
+    ]
+    assert changes(store, tmp_path / "out", after=moved) == []
+
+
+def test_a_thread_that_is_stored_after_its_comments_gives_them_their_board(store: Store, tmp_path: Path) -> None:
+    store.write([page(Comment("1", "c", 1.0))])
+    known = store.last_change()
+    store.write([page(Post("1", 1.0, "a"))])
+
+    rows = changes(store, tmp_path / "out", after=known)
+
+    assert [(row["kind"], row["forum_id"]) for row in rows] == [("post", "a"), ("comment", "a")]
+
+
+def test_an_erased_site_and_what_is_stored_of_it_later_come_in_that_order(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("1", 1.0)), page(Post("1", 1.0), site="other")])
+    known = store.last_change()
+    store.erase("site", 2000)
+    store.write([page(Post("1", 3.0))])
+
+    for kind in (ExportKind.ALL, ExportKind.POSTS):
+        rows = changes(store, tmp_path / "out", after=known, kind=kind)
+        found = [(row["kind"], row["site"], row["post_id"], row.get("comment_id")) for row in rows]
+        assert found == [("removed", "site", None, None), ("post", "site", "1", None)]
+    assert [row["kind"] for row in changes(store, tmp_path / "out", known, ExportKind.COMMENTS)] == ["removed"]
+    export_changes(store, str(tmp_path / "out"), RowSelection(sites=["other"]), after=known)
+    assert lines(tmp_path / "out") == []
+
+
+def test_rows_that_a_reread_finds_no_more_are_told_as_removed(new_store: MakeStore, tmp_path: Path) -> None:
+    store, scratch = new_store(), new_store()
+    store.write([page(Post("1", 1.0, "f"), Comment("1", "c", 1.0), Comment("1", "d", 2.0))])
+    known = store.last_change()
+    corrections = Corrections(store, scratch, "site")
+    corrections.add(1.0, Items("site"))
+
+    corrections.apply()
+
+    rows = changes(store, tmp_path / "out", after=known)
+    found = {(row["kind"], row["post_id"], row["comment_id"], row.get("forum_id")) for row in rows}
+    assert found == {("removed", "1", None, None), ("removed", "1", "c", None), ("comment", "1", "d", None)}
+
+
+def test_a_number_ahead_of_the_database_is_refused_with_the_way_out(store: Store, tmp_path: Path) -> None:
+    store.write([page(Post("1", 1.0))])
+
+    with pytest.raises(ConfigError, match=r"change 15 is not in this database, whose last is 1: it was restored .*0$"):
+        changes(store, tmp_path / "out", after=15)
+    assert not (tmp_path / "out").exists()
+
+
+def test_changes_that_a_restore_took_back_are_told_to_their_readers_for_good(store: Store, tmp_path: Path) -> None:
+    for number in range(11):
+        store.write([page(Post(str(number), 1.0))], "crawl:0")
+    # Of the changes that Redis knows, four are not in the backup. What is stored before the recovery has their numbers.
+    store.write([page(Post("between", 1.0))], "crawl:0", acked=15)
+    store.settle_change("crawl:0", 15)
+    store.write([page(Post("after", 1.0))], "crawl:0", acked=15)
+
+    for after in (12, 15):
+        with pytest.raises(ConfigError, match=f"change {after} was lost when this database was restored.*--after 0"):
+            changes(store, tmp_path / "out", after=after)
+    assert [row["post_id"] for row in changes(store, tmp_path / "out", after=11)] == ["between", "after"]
+    assert [row["post_id"] for row in changes(store, tmp_path / "out", after=16)] == []
+
+
+def test_a_reader_that_follows_while_the_database_is_restored_is_told(store: Store, tmp_path: Path) -> None:
+    for number in range(3):
+        store.write([page(Post(str(number), 1.0))])
+
+    def restore() -> bool:
+        with store.database.writing() as connection:
+            connection.execute(text("UPDATE meta SET value = '1' WHERE name = 'change'"))
+        return True
+
+    with pytest.raises(ConfigError, match="change 3 is not in this database"):
+        export_changes(store, str(tmp_path / "out"), goes_on=restore)

@@ -23,7 +23,8 @@ from fsspec.core import url_to_fs
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Comment, Items, Post
-from crawl_tasks.store.export import count_rows, export, export_partitions
+from crawl_tasks.store.export import count_rows, export
+from crawl_tasks.store.export_tree import export_partitions
 from crawl_tasks.store.output_format import FORMATS, FileFormat, OutputFormat, format_of
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store

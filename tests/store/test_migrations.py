@@ -152,7 +152,9 @@ def schema_2(url: str, *pages: Items) -> None:
                     connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
             connection.execute(text("ALTER TABLE versions DROP COLUMN crawled_at"))
             connection.execute(text("ALTER TABLE sites DROP COLUMN installation"))
+            connection.execute(text("ALTER TABLE posts DROP COLUMN placed_id"))
             connection.execute(text("DROP TABLE authors"))
+            connection.execute(text("DROP TABLE removals"))
             connection.execute(text("UPDATE meta SET value = '2' WHERE name = 'schema'"))
 
 

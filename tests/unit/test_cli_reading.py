@@ -215,6 +215,13 @@ def test_a_partitioned_export_is_a_directory_that_can_be_resumed(tmp_path: Path)
         ("--resume -o x", "--resume goes with --partition"),
         ("--fields post_id,colour", "there is no field colour"),
         ("--since tomorrow", "neither a time ago"),
+        ("--follow --state normal", "take no --state"),
+        ("--after 0 --site a --board 1", "take no --board"),
+        ("--after 0 --author ann", "take no --author"),
+        ("--after 0 --since 7d", "take no --since"),
+        ("--after 0 --until 2026-01-31", "take no --until"),
+        ("--after 0 --fields post_id,title", "need change_id, comment_id, kind, site too"),
+        ("--after 0 --kind posts --fields post_id,title", "need change_id, kind, site too"),
     ],
 )
 def test_options_of_an_export_that_do_not_go_together_are_refused(tmp_path: Path, options: str, text: str) -> None:
