@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crawl_tasks.bench.measure import bench
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import examples
+from crawl_tasks.errors import ConfigError
 
 
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))
@@ -35,5 +35,9 @@ from crawl_tasks.cli.terminal import examples
 @click.pass_context
 def command(ctx: click.Context, /, **plan: str | int) -> None:
     """Crawl a forum of about 5,000 pages on this machine and print the cost."""
+    try:
+        from crawl_tasks.bench.measure import bench  # noqa: PLC0415 (psutil is of an extra)
+    except ImportError as error:
+        raise ConfigError(f"bench: {error}: pip install 'crawl-tasks[all]'") from error
     is_right = bench(**plan)  # type: ignore[arg-type]  # click has checked them
     ctx.exit(Exit.OK if is_right else Exit.FAILURES)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
@@ -141,6 +142,8 @@ class StoredCounts:
 
 def start_processes(local: LocalEnvironment, plan: Plan) -> str:
     """Start the workers, beat and Flower of a plan. Return the address of Flower, or an empty text."""
+    if plan.has_flower and find_spec("flower") is None:
+        raise ConfigError("--flower needs a package: pip install 'crawl-tasks[flower]'")
     if plan.has_workers:
         # Before the first worker: open requests of other sites would be fetched at once.
         limit = OnlySites(local.cells, [site.name for site in plan.sites], lambda _: None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -146,11 +147,12 @@ def command(
     if fresh:
         start_anew(settings)
     progress = Progress("demo")
+    has_flower = flower and find_spec("flower") is not None  # it shows the demo, and the crawl does without
     with (
         local_environment(settings, progress.say) as here,
         StoredCounts(here.settings.database_url, ["demo"]) as stored,
     ):
-        plan = Plan((site,), Workers(lists, details), has_workers, has_flower=flower, until_idle=True)
+        plan = Plan((site,), Workers(lists, details), has_workers, has_flower=has_flower, until_idle=True)
         report = _crawl(here, plan, stored, progress, mutate=mutate, latency_ms=latency_ms)
     click.echo(report_text(report))
     if report_file is not None:

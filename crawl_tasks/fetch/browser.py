@@ -17,8 +17,6 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-import psutil
-
 from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded
 from crawl_tasks.fetch.browser_page import REFUSALS, BrowserPage, document_of, screenshot_of, settle_future
 from crawl_tasks.fetch.request_pool import Answer, RequestPool
@@ -26,6 +24,7 @@ from crawl_tasks.fetch.request_pool import Answer, RequestPool
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
     from playwright.async_api import BrowserContext, Playwright
+    from psutil import Process
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MOST_DRAWN: Final = 500
@@ -50,8 +49,8 @@ _ARGUMENTS = (*_NO_NETWORK, "--disable-gpu", "--disable-dev-shm-usage", "--js-fl
 
 def missing() -> str:
     """Return what this process lacks for drawing pages, with the remedy, or nothing."""
-    if find_spec("playwright") is None:
-        return "`render` needs Playwright: pip install 'crawl-tasks[render]'"
+    if find_spec("playwright") is None or find_spec("psutil") is None:
+        return "`render` needs Playwright and psutil: pip install 'crawl-tasks[render]'"
     if _program() is None:
         return (
             f"`render` needs Chromium, none of {', '.join(PROGRAMS)} is on the PATH; Debian: apt-get install chromium"
@@ -66,7 +65,7 @@ def _program() -> str | None:
 class _Process:
     """One Chromium with its driver, in the browser's thread."""
 
-    def __init__(self, playwright: Playwright, chromium: Chromium, drivers: set[psutil.Process]) -> None:
+    def __init__(self, playwright: Playwright, chromium: Chromium, drivers: set[Process]) -> None:
         self.playwright = playwright
         self.chromium = chromium
         self.drivers = drivers
@@ -272,8 +271,10 @@ def _reason(error: Exception) -> str:
     return f"the browser ended the page: {str(error).partition(chr(10))[0][:200]}"
 
 
-def _drivers() -> set[psutil.Process]:
+def _drivers() -> set[Process]:
     """Return the drivers of this process, each of which has a Chromium."""
+    import psutil  # noqa: PLC0415 (of the extra `render`, as missing() tells)
+
     found = set()
     for process in psutil.Process().children():
         with suppress(psutil.Error):
@@ -281,8 +282,10 @@ def _drivers() -> set[psutil.Process]:
     return found
 
 
-def _kill(drivers: set[psutil.Process]) -> None:
+def _kill(drivers: set[Process]) -> None:
     """Kill drivers that were asked to end and did not, with what they started."""
+    import psutil  # noqa: PLC0415 (as above)
+
     for driver in drivers:
         with suppress(psutil.Error):
             for process in (*driver.children(recursive=True), driver):
@@ -290,6 +293,8 @@ def _kill(drivers: set[psutil.Process]) -> None:
 
 
 def _end_large_processes() -> None:
+    import psutil  # noqa: PLC0415 (as above)
+
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             if "chrom" in process.name() and process.memory_info().rss > MOST_PROCESS_BYTES:

@@ -44,7 +44,7 @@ def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
     """Make the HTTP client of that name, `requests` or `curl`, for a process with so many fetching threads.
 
     Raises:
-        SettingsError: there is no such client, or no such file of certificates to trust.
+        SettingsError: there is no such client, or its package or the file of certificates to trust is missing.
     """
     if ca_file and not os.path.isfile(ca_file):
         raise SettingsError(f"CRAWL_CA_FILE: there is no file {ca_file}; name a PEM file, or leave it out")
@@ -54,8 +54,10 @@ def build_client(name: str, *, threads: int = 32, ca_file: str = "") -> Client:
 
         return RequestsClient(threads=threads, ca_file=ca_file or None)
     if name == "curl":
-        from crawl_tasks.fetch.curl.client import CurlClient  # noqa: PLC0415  # see above
-
+        try:
+            from crawl_tasks.fetch.curl.client import CurlClient  # noqa: PLC0415  # see above
+        except ImportError as error:
+            raise SettingsError(f"the client `curl` needs pycurl: pip install 'crawl-tasks[curl]' ({error})") from error
         return CurlClient(ca_file=ca_file or None)
     raise SettingsError(f"there is no HTTP client {name!r}; set `requests` or `curl`")
 
