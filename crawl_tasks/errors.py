@@ -211,6 +211,12 @@ class AccessDenied(FetchError):
     says_nothing = True
 
 
+class TruncatedThread(FetchError):
+    """The thread shows less than half of the replies that its list counts."""
+
+    reason = "truncated_thread"
+
+
 class GuestPage(FetchError):
     """The page may be a guest's: the session shows members' and guests' pages in turn."""
 

@@ -9,6 +9,7 @@ showed are requested by their own addresses.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,10 +17,17 @@ from typing import Final
 from sqlalchemy import Connection, func, or_, select
 
 from crawl_tasks.model import UNREADABLE, BoardPass, Comment, Items, Reach, Request, Stage, Sweep
+from crawl_tasks.model.own_counters import count
 from crawl_tasks.store.tables import comments, posts
+
+log = logging.getLogger(__name__)
 
 LOOKS: Final = 2
 """Reads that must have missed a comment. One more if fewer comments were seen than the thread claims to have."""
+
+MOST_LACKING: Final = 2
+LACKING_SHARE: Final = 20
+"""A thread may lack two replies that its list counts, or one of twenty: some forums count deleted replies on."""
 
 MOST_TRIES: Final = 6
 """Reads of a thread in one pass. A comment still in doubt after that is left to the next pass."""
@@ -67,11 +75,19 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     seen = select(func.count()).where(*of_thread, comments.c.seen_at >= sweep.before)
     query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery().label("seen"))
     thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
-    is_short = thread is not None and (thread.reply_count or 0) > thread.seen
+    listed = (thread.reply_count or 0) if thread is not None else 0
+    lacking = listed - thread.seen if thread is not None else 0
     if sweep.is_bare and (thread is None or thread.reply_count != 0):
         return
+    if lacking > max(MOST_LACKING, listed // LACKING_SHARE):
+        log.warning(
+            "a thread lacks replies that its list counts, so none is marked as deleted",
+            extra={"site": site, "post": sweep.post_id, "listed": listed, "missed": len(missed)},
+        )
+        count(site, "doubtful_threads")
+        return
     counts = sweep.counts or sweep.is_bare
-    if counts and sweep.look >= LOOKS + is_short and not _has_lost(connection, site, sweep):
+    if counts and sweep.look >= LOOKS + (lacking > 0) and not _has_lost(connection, site, sweep):
         marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
     elif thread is not None and thread.url is not None:

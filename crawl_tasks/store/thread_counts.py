@@ -12,7 +12,7 @@ from crawl_tasks.store.database import Database
 from crawl_tasks.store.tables import comments, posts, requests
 
 LEAST_LISTED = 5
-"""Replies from which on a list's count is held against those that are stored, and the least that must be missing."""
+"""Replies from which on a list's count is held against those that are stored. Fewer may be missing only of most."""
 _AT_ONCE = 500
 
 
@@ -28,7 +28,8 @@ class ThreadCount(NamedTuple):
     def is_short(self) -> bool:
         """Whether far fewer are stored. Deleted replies, and a count with the first post, are a small difference."""
         lost = self.listed - self.stored
-        return lost >= LEAST_LISTED and 4 * lost > self.listed
+        is_most = self.listed >= LEAST_LISTED and 2 * lost > self.listed
+        return is_most or (lost >= LEAST_LISTED and 4 * lost > self.listed)
 
     def __str__(self) -> str:
         """Return the numbers and the address."""

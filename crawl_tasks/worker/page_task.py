@@ -30,24 +30,20 @@ from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.frontier.slot_throttle import NoDelayThrottle, SlotThrottle
 from crawl_tasks.logs import OutageLog, page_at_hand
 from crawl_tasks.model import Comment, Fetched, Lease, Parsed, Post, Stage
-from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.page_commit import Chain, PageCommit
 from crawl_tasks.worker.page_fetch import AttemptTimer, LeasedPage, PageFetch
 from crawl_tasks.worker.page_reading import read_page
-from crawl_tasks.worker.page_validation import PageValidation, lost_replies
+from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
+from crawl_tasks.worker.truncated_threads import LOOKS, TruncatedThreads
 
 log = logging.getLogger(__name__)
 
 MOST_CRAWL_DELAY_S = 3600.0
 """The longest delay of a site file, in seconds. A longer Crawl-delay of a robots.txt is cut to this."""
-
-
-LOOKS = 3
-"""Attempts to read a page that may be a guest's, where it cannot be read, or a thread lacks replies."""
 
 
 class PageTask:
@@ -69,6 +65,7 @@ class PageTask:
         self._fetcher = fetcher
         self._fetch = PageFetch(fetcher, archive)
         self._watch = PageValidation(frontier)
+        self._truncated = TruncatedThreads()
         self._crawl_delays: dict[str, float] = {}
         self.in_hand: dict[int, LeasedPage] = {}
         """The pages in hand, by thread."""
@@ -162,8 +159,8 @@ class PageTask:
             raise
         if parsed.broke_off and lease.attempt < site.retry.max_attempts:
             raise Truncated(f"{page.url}: {parsed.broke_off}")
-        if page.is_unsigned and lease.request.stage is Stage.POST:
-            parsed = _without_proof(parsed, site, lease)
+        if lease.request.stage is Stage.POST and not (page.is_unchanged or parsed.broke_off):
+            parsed = self._truncated.proven(parsed, site, lease, page)
         if stages := site.stages_by_database:
             parsed = self._mark_stored(parsed, stages)
             if lease.request.stage is Stage.POST and not lease.tail:
@@ -209,20 +206,3 @@ def _with_comment_pages(parsed: Parsed) -> Parsed:
         for child in parsed.children
     )
     return parsed._replace(children=tuple(children))
-
-
-def _without_proof(parsed: Parsed, site: CompiledSite, lease: Lease) -> Parsed:
-    """Return a thread that may be as guests see it, as a part where it lacks replies that its list counts.
-
-    Raises:
-        GuestPage: it lacks replies, and is looked at again.
-    """
-    name = lease.request.site
-    for text in filter(None, (text for _, text in lost_replies(site, lease.request, parsed))):
-        doubt = f"{text}; the page does not say who asked for it"
-        if lease.attempt < min(LOOKS, site.retry.max_attempts):
-            raise GuestPage(doubt)
-        log.warning("a thread may be as guests see it", extra={"details": doubt})
-        count(name, "doubtful_threads")
-        return parsed._replace(items=parsed.items._replace(swept=()), broke_off=doubt)
-    return parsed

@@ -53,6 +53,8 @@ _FEW = 3
 _MOST_BOARDS = 1_000
 _MOST_LINES = 2_000
 _MANY_REPLIES = 5
+_MOST_DIGITS = 8
+"""Digits of a count. What a hub says of a thread is the time of its last reply."""
 _LONG_TEXT = 20
 _AHEAD_S = 86_400 + 3600
 
@@ -211,7 +213,9 @@ def lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterat
     """Yield whether a thread has the replies that its row counted, by a revision that begins with their number."""
     signs, spec = site.site.list.revision, site.site
     count = request.revision.partition("|")[0]
-    if not signs or signs[0].field != "reply_count" or not count.isdigit() or int(count) < _MANY_REPLIES:
+    if not signs or signs[0].field != "reply_count" or not count.isdigit() or len(count) > _MOST_DIGITS:
+        return
+    if int(count) < _MANY_REPLIES or parsed.is_cut:
         return
     has_more = any(child.stage is Stage.COMMENT for child in parsed.children)
     if (spec.comment or spec.post.comments or spec.post.parser) and not has_more:

@@ -162,6 +162,14 @@ class SmallCrawl:
         self.frontier.produce()
         return self.work()
 
+    def try_again(self) -> list[str]:
+        """Try again what is delayed, and return the paths that were fetched."""
+        for entry in self.client.zrange("test:s:demo:delayed", 0, -1):
+            self.client.zadd("test:s:demo:delayed", {entry: 0})
+        self.client.zadd("test:due", {"demo": 0})
+        self.frontier.tick("here")
+        return self.work()
+
     def make_due(self) -> None:
         for board in self.client.zrange("test:boards", 0, -1):
             self.client.zadd("test:boards", {board: 0})

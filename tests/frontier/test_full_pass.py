@@ -124,6 +124,25 @@ def test_the_only_reply_that_is_removed_is_marked_where_the_list_says_that_there
     assert (states(tmp_path)["f"][0], looks) == (state, ["/post/8"] * (not count))
 
 
+@pytest.mark.parametrize(("listed", "deleted"), [(7, 0), (6, 3), (4, 3)])
+def test_a_thread_that_lacks_more_than_a_few_replies_of_its_list_proves_none_deleted(
+    crawl: SmallCrawl, store: Store, tmp_path: Path, listed: int, deleted: int
+) -> None:
+    crawl.publish(PERIOD)
+    crawl.forum.board("1", 1, "8 7")
+    crawl.forum.thread("8", *[f"{name} says {name}" for name in "abcdefg"])
+    crawl.scan()
+    crawl.store_into(store)
+
+    crawl.forum.ahead_s = 100
+    crawl.forum.board("1", 1, f"8 {listed}")
+    crawl.forum.thread("8", *[f"{name} says {name}" for name in "abcd"])
+    crawl.full_pass()
+    crawl.store_into(store)
+
+    assert [state for state, _ in states(tmp_path).values()].count("deleted") == deleted
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_order_in_which_pages_are_stored_does_not_matter(store: Store, tmp_path: Path, order: int) -> None:
     store.write([Items("s", comments=(Comment("7", "moved", 50.0, state="normal"), Comment("7", "gone", 50.0)))])

@@ -245,7 +245,7 @@ def test_a_list_in_the_order_of_replies_is_scanned_as_far_as_it_can_have_news(cr
             rows = [f"{one} {last[one]} 2026-01-01T10:{last[one]}" for one in order[3 * page - 3 : 3 * page]]
             crawl.forum.board("1", page, *rows, more=NEXT if order[3 * page :] else "")
         for thread in order:
-            crawl.forum.thread(str(thread))
+            crawl.forum.thread(str(thread), *[f"{thread}-{number} text" for number in range(last[thread])])
         return crawl.scan()
 
     crawl.publish()

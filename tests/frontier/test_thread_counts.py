@@ -19,7 +19,7 @@ from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.worker import thread_watch
+from crawl_tasks.worker import thread_watch, truncated_threads
 from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.thread_watch import SETTLES_S, ThreadWatch
 from tests.frontier.small_crawl import RULES, SmallCrawl
@@ -47,6 +47,7 @@ class Storing:
     def scan(self) -> str:
         """Scan the boards, store what was read, let the threads settle, and return what is told."""
         self._crawl.scan()
+        self._crawl.try_again()
         self._worker.run()
         self.now += SETTLES_S
         self._worker.run()
@@ -73,6 +74,52 @@ def test_a_thread_that_is_not_read_whole_is_named_until_it_is(crawl: SmallCrawl,
         f"1 thread has far fewer replies than its list counts: {crawl.forum.url}/post/1 (27 listed, 9 stored)"
     )
     assert mended == ""
+
+
+def test_a_thread_that_lacks_replies_of_its_list_is_asked_for_once_more(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 8", "2 8")
+    crawl.forum.thread("1", *replies("1", 3))
+    crawl.forum.thread("2", *replies("2", 7))
+    crawl.scan()
+    crawl.forum.thread("1", *replies("1", 8))
+
+    again = crawl.try_again()
+
+    assert again == ["/post/1"]
+    assert sum(len(page.comments) for page in crawl.items()) == 15
+    assert crawl.scan() == ["/list/1/1"]
+
+
+def test_a_thread_that_stays_short_is_stored_and_asked_for_when_it_is_listed_again(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 8")
+    crawl.forum.thread("1", *replies("1", 3))
+    crawl.scan()
+    crawl.try_again()
+    stored = sum(len(page.comments) for page in crawl.items())
+    crawl.forum.thread("1", *replies("1", 8))
+
+    assert (stored, crawl.scan()) == (3, ["/list/1/1", "/post/1"])
+
+
+def test_few_threads_are_asked_for_once_more_where_the_lists_count_otherwise(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, *[f"{number} 8" for number in range(1, 13)])
+    for number in range(1, 13):
+        crawl.forum.thread(str(number))
+    crawl.scan()
+
+    assert len(crawl.try_again()) == truncated_threads.MOST_IN_A_ROW
+
+
+def test_a_count_of_a_thread_that_max_pages_cuts_is_no_promise(crawl: SmallCrawl) -> None:
+    crawl.publish(rules=RULES.replace("  first_page: 2\n", "  first_page: 2\n  max_pages: 1\n"))
+    crawl.forum.board("1", 1, "1 30")
+    crawl.forum.thread("1", *replies("1", 10), more="<i class=pages>3</i>")
+    crawl.scan()
+
+    assert crawl.try_again() == []
 
 
 def test_a_thread_that_another_worker_stores_whole_is_named_no_more(crawl: SmallCrawl, store: Store) -> None:
@@ -166,8 +213,8 @@ def test_a_site_that_reads_no_replies_has_no_short_threads(crawl: SmallCrawl, st
 
 @pytest.mark.parametrize(
     ("listed", "stored", "is_short"),
-    [(5, 0, True), (4, 0, False), (12, 8, False), (20, 15, False), (20, 14, True), (10_049, 9_000, False),
-     (10_049, 19, True), (8, 9, False)],
+    [(5, 0, True), (4, 0, False), (12, 8, False), (20, 15, False), (20, 14, True), (7, 3, True), (7, 4, False),
+     (10_049, 9_000, False), (10_049, 19, True), (8, 9, False)],
 )  # fmt: skip
 def test_few_replies_that_are_missing_are_deleted_ones(listed: int, stored: int, is_short: bool) -> None:
     assert ThreadCount("1", None, listed, stored).is_short == is_short

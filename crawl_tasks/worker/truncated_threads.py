@@ -1,0 +1,60 @@
+"""Truncated threads: with less than half of the replies that their lists count. They prove nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from typing import Final
+
+from crawl_tasks.errors import GuestPage, TruncatedThread
+from crawl_tasks.model import Fetched, Lease, Parsed
+from crawl_tasks.model.own_counters import count
+from crawl_tasks.registry.site_registry import CompiledSite
+from crawl_tasks.worker.page_validation import lost_replies
+
+log = logging.getLogger(__name__)
+
+LOOKS: Final = 3
+"""Attempts to read a page that may be a guest's, where it cannot be read, or a thread lacks replies."""
+MOST_IN_A_ROW: Final = 5
+"""Threads of a site that stayed short until only a few more are looked at again: its lists count otherwise."""
+RARE: Final = 16
+"""Of a site whose threads stay short one thread of so many is looked at again."""
+
+
+class TruncatedThreads:
+    """The truncated threads that a process has read. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_a_row = Counter[str]()
+
+    def proven(self, parsed: Parsed, site: CompiledSite, lease: Lease, page: Fetched) -> Parsed:
+        """Return a thread's page, as a part where the thread lacks replies that its list counts.
+
+        Raises:
+            TruncatedThread: it lacks replies, and is looked at again.
+            GuestPage: the same of a page that does not say who asked for it.
+        """
+        name, most = lease.request.site, site.retry.max_attempts
+        for text in filter(None, (text for _, text in lost_replies(site, lease.request, parsed))):
+            if page.is_unsigned:
+                text = f"{text}; the page does not say who asked for it"
+                if lease.attempt < min(LOOKS, most):
+                    raise GuestPage(text)
+            elif lease.attempt < min(2, most) and self._may_look_again(name):
+                raise TruncatedThread(text)
+            log.warning("a thread lacks replies that its list counts", extra={"details": text})
+            count(name, "doubtful_threads")
+            return parsed._replace(items=parsed.items._replace(swept=()), broke_off=text)
+        if lease.attempt > 1:
+            with self._lock:
+                self._in_a_row[name] = 0
+        return parsed
+
+    def _may_look_again(self, site: str) -> bool:
+        with self._lock:
+            self._in_a_row[site] += 1
+            number = self._in_a_row[site]
+        return number <= MOST_IN_A_ROW or number % RARE == 0
