@@ -318,7 +318,7 @@ def test_items_that_are_empty_open_no_transaction(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII", "WIN1252", "EUC_JP"])
 def test_a_database_that_cannot_hold_all_texts_is_refused_in_one_line(postgres_server: str, encoding: str) -> None:
     name = f"crawl_test_{encoding.lower()}"
     url = make_url(postgres_server).set(drivername="postgresql+psycopg")
