@@ -28,6 +28,7 @@ _PASSWORD = re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@")
 # Controls but tab and line feed, and the marks that turn the direction of a line (UAX 9).
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
+_ESCAPED |= {code: f"\\u{code:04x}" for code in [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]}
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:

@@ -25,6 +25,9 @@ STATE_REDIS_URL = "redis.url"
 
 _CELL_NAME = re.compile(r"([a-z][a-z0-9_-]{0,31})=(.*)")
 
+LEAST_PASSWORD = 8
+"""Characters of the status page's password at least."""
+
 PREFIX = "CRAWL_"
 FOR_TESTS = "CRAWL_TEST_"
 IN_FILE = "_file"
@@ -156,8 +159,8 @@ class Settings(BaseModel):
     web_password: str = Field(
         "",
         repr=False,
-        description="Password for acting on the exporter's status page and reading stored texts. "
-        "Empty: the page only shows, and texts on loopback alone.",
+        description="Password, of 8 characters or more, for acting on the exporter's status page and reading stored"
+        " texts. Empty: the page only shows, and texts on loopback alone.",
     )
     web_hosts: str = Field(
         "",
@@ -201,6 +204,16 @@ class Settings(BaseModel):
         except ConfigError as error:
             # No ValueError, because pydantic's report of one would show the value with its password.
             raise SettingsError(str(error)) from None
+        return value
+
+    @field_validator("web_password")
+    @classmethod
+    def _web_password_is_long(cls, value: str) -> str:
+        if value and len(value) < LEAST_PASSWORD:
+            # Not by pydantic, whose message would show the value.
+            raise SettingsError(
+                f"{PREFIX}WEB_PASSWORD: has fewer than {LEAST_PASSWORD} characters; choose a longer one"
+            )
         return value
 
     @model_validator(mode="after")

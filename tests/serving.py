@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socketserver import TCPServer
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from crawl_tasks.monitor.web.http_server import WebServer
+
 
 @contextmanager
-def serving(server: TCPServer, certificate: Path | None = None) -> Iterator[str]:
+def serving(server: TCPServer | WebServer, certificate: Path | None = None) -> Iterator[str]:
     """Let a server answer on a thread; give its address, and end it with the block."""
-    if certificate is not None:
+    if certificate is not None and isinstance(server, TCPServer):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -17,7 +17,13 @@ _LIMIT = 2000
 _once = lru_cache(maxsize=4096)  # hundreds of sites of one preset have the same rules
 _PROBE = "<html><body><p>x</p></body></html>"
 _SEARCH_IN_SEARCH = re.compile(r"\[[^\]]*(?<![.\w\])*@:-])//")
-_OPEN_END = re.compile(r"\{\d*,\}")
+_COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
+_FOR_EVER = 1_000_000
+"""Stands for a repetition without end."""
+MOST_REPEATED = 4
+"""Repetitions without end that a counted group may make: each multiplies the time by the length of the text."""
+MOST_ALTERNATIVES = 10
+"""Times that a group with alternatives may be counted: each may double the time."""
 
 
 _BARE = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?<![^\s>+~,(]):(?=(?:is|where|has)\()""")
@@ -88,29 +94,39 @@ def _check_size(text: str) -> None:
 
 
 def _repeats_a_repetition(pattern: str) -> bool:
-    """Return whether a regex holds `(...+...)+`, which backtracks in exponential time (ReDoS).
+    """Return whether a regex holds `(...+...)+` or `(...+...){20}`, which backtracks for ever (ReDoS).
 
-    The form is a repeated group with an unbounded repetition or an alternative inside.
+    The form is a repeated group with repetitions or an alternative inside.
     """
     # Escapes and character classes become one letter each, so that no bracket or sign in them counts.
     bare = re.sub(r"\\.", "e", pattern, flags=re.DOTALL)
     bare = re.sub(r"\[\^?\]?[^\]]*\]", "c", bare)
-    groups: list[bool] = [False]
-    at = 0
-    while at < len(bare):
-        mark, repeats = bare[at], _is_open_ended(bare, at + 1)
+    # The repetitions without end of each open group, and whether it has an alternative.
+    groups: list[tuple[int, bool]] = [(0, False)]
+    for at, mark in enumerate(bare):
+        times = _most_times(bare, at + 1)
+        repeated, chosen = groups[-1]
         if mark == "(":
-            groups.append(False)
+            groups.append((0, False))
         elif mark == ")" and len(groups) > 1:
-            inner = groups.pop()
-            if inner and repeats:
+            groups.pop()
+            if times > 1 and (repeated * times > MOST_REPEATED or (chosen and times > MOST_ALTERNATIVES)):
                 return True
-            groups[-1] |= inner or repeats
-        elif repeats or (mark == "|" and len(groups) > 1):
-            groups[-1] = True
-        at += 1
+            outer, is_choice = groups[-1]
+            groups[-1] = (outer + repeated * times + (times == _FOR_EVER), is_choice or chosen)
+        elif mark == "|":
+            groups[-1] = (repeated, True)
+        elif times == _FOR_EVER:
+            groups[-1] = (repeated + 1, chosen)
     return False
 
 
-def _is_open_ended(bare: str, at: int) -> bool:
-    return bare[at : at + 1] in ("*", "+") or _OPEN_END.match(bare, at) is not None
+def _most_times(bare: str, at: int) -> int:
+    """Return how often at most that repeats what stands before a place of a regex."""
+    if bare[at : at + 1] in ("*", "+"):
+        return _FOR_EVER
+    found = _COUNT.match(bare, at)
+    if found is None or not (found[1] or found[2]):
+        return 1
+    least, has_range, most = found.groups()
+    return int(most or _FOR_EVER) if has_range else int(least)

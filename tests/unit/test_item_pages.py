@@ -20,7 +20,7 @@ from crawl_tasks.model import Comment, Post
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.actions import Actions
 from crawl_tasks.monitor.web.item_pages import ItemPages
-from crawl_tasks.monitor.web.layout import STYLE
+from crawl_tasks.monitor.web.layout import STYLE, page_of
 from crawl_tasks.monitor.web.local_addresses import is_loopback
 from crawl_tasks.monitor.web.login import Login
 from crawl_tasks.monitor.web.server import ExporterServer
@@ -175,7 +175,7 @@ def test_odd_numbers_in_an_address_are_passed_over(base: str) -> None:
 
 
 def test_with_a_password_stored_texts_are_for_who_has_logged_in(client: redis.Redis, tmp_path: Path) -> None:
-    for base in reading(client, tmp_path, login=Login(PASSWORD, wrong_costs_s=0.0)):
+    for base in reading(client, tmp_path, login=Login(PASSWORD)):
         status, text, _ = ask(f"{base}/posts")
         assert (status, "New title" in text, "log in" in text) == (403, False, True)
 
@@ -253,6 +253,13 @@ def test_no_text_of_a_stranger_acts_in_a_browser(client: redis.Redis, tmp_path: 
         True
     ] * len(found)
     assert {tuple(rest) for _, *rest in found} == {("false", "false", "0")}
+
+
+def test_no_page_and_no_title_turns_the_direction_of_a_line() -> None:
+    page = page_of("\u202eevil\u2066", "<p>\u202a\u202b\u202c\u202d\u2067\u2068\u2069</p>")
+
+    assert re.findall("[\u202a-\u202e\u2066-\u2069]", page) == []
+    assert "\ufffdevil\ufffd" in page
 
 
 def luminance(colour: str) -> float:

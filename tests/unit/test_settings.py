@@ -71,6 +71,13 @@ def test_a_file_may_say_what_a_variable_would(tmp_path: Path) -> None:
         load_settings({"CRAWL_ALERT_TO_FILE": "/nowhere"})
 
 
+def test_a_short_password_is_refused_and_not_shown() -> None:
+    with pytest.raises(SettingsError, match=r"^CRAWL_WEB_PASSWORD: has fewer than 8 characters") as refused:
+        load_settings({"CRAWL_WEB_PASSWORD": "sesame7"})
+
+    assert "sesame7" not in str(refused.value)
+
+
 def test_a_child_process_has_the_settings_of_its_parent_secrets_too(tmp_path: Path) -> None:
     given = {"CRAWL_STATE_DIR": str(tmp_path), "CRAWL_PROXY": "http://me:word@127.0.0.1:3128", "CRAWL_STORE_AT": "7"}
     settings = load_settings(given)

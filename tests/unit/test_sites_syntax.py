@@ -10,7 +10,25 @@ from crawl_tasks.sites.syntax import check_css, check_regex
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(a+)+", "(a*)*$", "(?:a+b?)+", "((a+)b)*", "(a|aa)+", "(a|b)*c", "([a-z]+)*", "(a{2,})+", r"(\d+,?)+", "(.*)+"],
+    [
+        "(.*a){20}b",
+        "(.*a){5}",
+        "(a+){2,}",
+        "((a+){3}){2}",
+        "(a|aa){30}",
+        "(a|b|ab){1,11}x",
+        "((a|b){2})+",
+        "(a+)+",
+        "(a*)*$",
+        "(?:a+b?)+",
+        "((a+)b)*",
+        "(a|aa)+",
+        "(a|b)*c",
+        "([a-z]+)*",
+        "(a{2,})+",
+        r"(\d+,?)+",
+        "(.*)+",
+    ],
 )
 def test_a_repeated_repetition_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="repeats a repetition"):
@@ -19,7 +37,22 @@ def test_a_repeated_repetition_is_refused(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    [r"/post/(\d+)", "a+b+", "(?:ab)+", "(a|b)c", r"\(a+\)+", "[(+]+", "[^]+)]+", "(a+)?", "(a+){2}", r"p(\d+)-(\d+)"],
+    [
+        r"/post/(\d+)",
+        "a+b+",
+        "(?:ab)+",
+        "(a|b)c",
+        r"\(a+\)+",
+        "[(+]+",
+        "[^]+)]+",
+        "(a+)?",
+        "(a+){2}",
+        r"p(\d+)-(\d+)",
+        r"(\d{1,3}\.){3}\d+",
+        "(?:jan|feb){2}",
+        "(a{3}){40}",
+        "a{0}b+",
+    ],
 )
 def test_an_ordinary_regex_is_taken(pattern: str) -> None:
     assert check_regex(pattern) == pattern

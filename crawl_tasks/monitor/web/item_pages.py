@@ -39,8 +39,6 @@ _DEEPEST: Final = 6
 _TOLERANCE_S: Final = 86_400
 _SPANS: Final = {"": "at any time", "1": "in a day", "7": "in 7 days", "30": "in 30 days", "365": "in a year"}
 _LATEST_S: Final = 253_402_300_799
-# Embeddings, overrides and isolates of Unicode's bidirectional algorithm. Plain marks of direction are harmless.
-_CONTROLS: Final = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
 
 
 class ItemPages:
@@ -123,7 +121,7 @@ class ItemPages:
             else ""
         )
         body = (
-            f'<article class="item"><h2 dir="auto">{_safe(title)}</h2><p class="quiet">{escape(site)} · '
+            f'<article class="item"><h2 dir="auto">{escape(title)}</h2><p class="quiet">{escape(site)} · '
             f"{_by(thread.post)}{link}</p>{_text(thread.post.body)}{_former(former[''])}</article>"
             f"<h2>{counted(thread.all_comments, 'comment')}</h2>"
             f'<ol class="tree">{comments}</ol>{_pages(*_thread_pages(thread, page))}'
@@ -205,16 +203,11 @@ def _former(values: Sequence[ItemVersion]) -> str:
 
 
 def _text(text: str | None) -> str:
-    return f'<div class="text">{_safe(text)}</div>' if text else f'<p class="quiet">{gettext("no text")}</p>'
+    return f'<div class="text">{escape(text)}</div>' if text else f'<p class="quiet">{gettext("no text")}</p>'
 
 
 def _name(author: str | None) -> str:
-    return f"<bdi>{_safe(_excerpt(author or '?', _LONGEST_NAME))}</bdi>"
-
-
-def _safe(text: str) -> str:
-    """Return a stranger's text as HTML that shows the text and does nothing."""
-    return escape(text.translate(_CONTROLS))
+    return f"<bdi>{escape(_excerpt(author or '?', _LONGEST_NAME))}</bdi>"
 
 
 def _excerpt(text: str, most: int = _EXCERPT) -> str:
@@ -266,7 +259,7 @@ def _partial(found: SearchResult) -> str:
 
 
 def _link(path: str, text: str, **query: str) -> str:
-    return f'<a href="{_address(path, **query)}">{_safe(text)}</a>'
+    return f'<a href="{_address(path, **query)}">{escape(text)}</a>'
 
 
 def _address(path: str, **query: str) -> str:
