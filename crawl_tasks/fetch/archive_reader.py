@@ -75,7 +75,7 @@ def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivePage]:
     def response_at(place: int) -> _Response:
         with path.open("rb") as beside:
             beside.seek(place)
-            return _response(next(ArchiveIterator(beside)))
+            return _response(next(ArchiveIterator(beside, no_record_parse=True)))
 
     if not path.exists():
         # Completed since it was listed.
@@ -85,11 +85,11 @@ def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivePage]:
         with path.open("rb") as file:
             # The last record of a file in writing may be there in part.
             whole = whole_size(path) if path.suffix == OPEN else path.stat().st_size
-            for record in ArchiveIterator(LimitReader(file, whole)):
+            for record in ArchiveIterator(LimitReader(file, whole), no_record_parse=True):
                 if record.rec_type in ("response", "revisit"):
                     last = _response(record)
                 elif record.rec_type == "metadata" and last is not None:
-                    told = json.loads(record.content_stream().read())
+                    told = json.loads(record.raw_stream.read())
                     if told["token"] >= since * 1000:
                         is_there = last.is_unchanged or not last.is_revisit
                         wire = last.wire if is_there else response_at(told["payload_at"]).wire
@@ -99,10 +99,13 @@ def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivePage]:
 
 
 def _response(record: Any) -> _Response:  # noqa: ANN401 (warcio has no types)
-    headers: dict[str, str] = dict(record.http_headers.headers)
+    """Return a record with its header in latin-1, as the client reads one. warcio would take some values for UTF-8."""
+    head, _, wire = record.raw_stream.read().partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name: value for name, _, value in (line.partition(": ") for line in lines)}
+    status = first.split(" ")[1]
     is_revisit = record.rec_type == "revisit"
-    wire = b"" if is_revisit else record.raw_stream.read()
-    return _Response(int(record.http_headers.get_statuscode() or 0), headers, wire, is_revisit)
+    return _Response(int(status or 0), headers, b"" if is_revisit else wire, is_revisit)
 
 
 def _page(response: _Response, wire: bytes, told: Mapping[str, Any]) -> ArchivePage:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import socket
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import Final, NamedTuple
@@ -109,8 +110,6 @@ class WarcRecords:
 
     def _add_response(self, exchange: RequestResponse, date: str) -> tuple[str, int]:
         """Add a response, or the revisit of one in this file. Return its id, and the position of its payload."""
-        from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 (an extra)
-
         url, raw = exchange.url, exchange.response
         # The client has undone the transfer encoding. The content encoding is as it came.
         headers = [(name, value) for name, value in self._public(raw.headers) if name != "transfer-encoding"]
@@ -130,7 +129,7 @@ class WarcRecords:
         at = self._start + len(self._out)
         made = self._builder.create_warc_record(
             url, kind, BytesIO(body), len(body), warc_headers_dict=named,
-            http_headers=StatusAndHeaders(_status_line(raw.status), headers, protocol="HTTP/1.1"),
+            http_headers=_header_class()(_status_line(raw.status), headers, protocol="HTTP/1.1"),
         )  # fmt: skip
         record_id = str(made.rec_headers.get_header("WARC-Record-ID"))
         self._add(made)
@@ -140,11 +139,9 @@ class WarcRecords:
         return record_id, at
 
     def _add_request(self, exchange: RequestResponse, named: dict[str, str]) -> None:
-        from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 (an extra)
-
         parts = urlsplit(exchange.url)
         line = f"GET {parts.path or '/'}{f'?{parts.query}' if parts.query else ''} HTTP/1.1"
-        head = StatusAndHeaders(line, [("Host", parts.netloc), *self._public(exchange.headers)], is_http_request=True)
+        head = _header_class()(line, [("Host", parts.netloc), *self._public(exchange.headers)], is_http_request=True)
         made = self._builder.create_warc_record(
             exchange.url, "request", BytesIO(), 0, warc_headers_dict=named, http_headers=head
         )
@@ -160,6 +157,26 @@ class WarcRecords:
         WARCWriter(plain, gzip=False, warc_version="1.1").write_record(record)
         packer = zlib.compressobj(6, zlib.DEFLATED, GZIP)
         self._out += packer.compress(plain.getvalue()) + packer.flush()
+
+
+@cache
+def _header_class() -> Callable[..., object]:
+    """Return the class of a header block that is written as it came: clients read header values as latin-1.
+
+    warcio's own would write each byte beyond ASCII twice encoded, as %C3%83.
+    """
+    from warcio.statusandheaders import StatusAndHeaders  # noqa: PLC0415 (an extra)
+
+    class HttpHeaders(StatusAndHeaders):  # type: ignore[misc]  # warcio has no types
+        def to_ascii_bytes(self, filter_func: object = None) -> bytes:
+            text = f"{self.to_str(filter_func)}\r\n"
+            try:
+                return text.encode("latin-1")
+            # Of a request: what a site file says, which goes out as UTF-8.
+            except UnicodeEncodeError:
+                return text.encode()
+
+    return HttpHeaders
 
 
 def _status_line(status: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -10,6 +12,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
+from crawl_tasks.model.surrogates import whole_json
 from crawl_tasks.parse.json_ld import Json, flaw_of, linked_data, loads
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values.charset import PageText, decoded
@@ -30,8 +33,8 @@ class Document:
     """A page while one thread reads it. Never shared between threads."""
 
     __slots__ = (
-        "_base", "_declared", "_decoded", "_detector", "_dropped", "_is_utf8", "_json", "_linked", "_source", "_tree",
-        "_xml", "days", "is_proven", "notes", "order", "page", "tables",
+        "_base", "_declared", "_decoded", "_detector", "_dropped", "_is_utf8", "_json", "_json_text", "_linked",
+        "_source", "_tree", "_xml", "cut", "days", "is_proven", "is_rounded", "notes", "order", "page", "tables",
         "unread", "years",
     )  # fmt: skip
 
@@ -49,8 +52,13 @@ class Document:
         self._tree: LexborHTMLParser | None = None
         self._xml: etree._Element | None = None
         self._json: list[Json] = []
+        self._json_text = ""
         self._linked: list[Json] | None = None
         self._base: str | None = None
+        self.cut = 0
+        """The number of its texts that were longer than any that is read."""
+        self.is_rounded = False
+        """Whether a rule met a number that may be an integer of more than 64 bits, which are read as floats."""
         self.notes: tuple[str, ...] = ()
         """Notes on the response itself."""
         self.order: DateOrder | None = None
@@ -146,9 +154,19 @@ class Document:
             ParseError: The text is not JSON.
         """
         try:
-            self._json = [loads(text)]
+            self._json, self._json_text = [loads(text)], text
         except orjson.JSONDecodeError as error:
             raise ParseError(f"{self.page.url}: is not JSON, {flaw_of(text, error)}") from None
+
+    def read_exactly(self) -> None:
+        """Read the JSON again, with all digits of each integer, and forget what was met in the first reading."""
+        self.is_rounded = False
+        self.cut = 0
+        for met in (self.days, self.years, self.unread, self.tables):
+            met.clear()
+        # Of more than 4,300 digits Python reads no integer.
+        with suppress(ValueError):
+            self._json = [json.loads(whole_json(self._json_text))]
 
     def embed_html(self, text: str) -> None:
         """Take a text of the page's JSON as its HTML. The JSON stays."""

@@ -20,6 +20,7 @@ from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_tes
 from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
 from crawl_tasks.parse.values.charset import lost_texts
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
+from crawl_tasks.parse.values.text import LONGEST
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.stages import CommentSpec, Format, StageSpec
 
@@ -94,18 +95,32 @@ class SiteParser:
         if page.gaps:
             note, is_sure = f"the page may be a part: {'; '.join(page.gaps)}", True
         if not note:
-            parsed = _with_charset(self._read(read, request, document, tail), document)
+            parsed = _with_losses(self._read(read, request, document, tail), document)
             # The frame that scripts have yet to fill cannot be read, and is no example either.
             if ends is not None and is_sure:
                 ends.learn()
             return parsed
         # For the readers too: a page with a note proves no comment deleted.
         document.notes = (*document.notes, note)
-        parsed = _with_charset(self._read(read, request, document, tail), document)
+        parsed = _with_losses(self._read(read, request, document, tail), document)
         notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
         return parsed._replace(notes=notes, broke_off=note if is_sure else "")
 
     def _read(self, read: Read, request: Request, document: Document, tail: int) -> Parsed:
+        """Read a page, and again where an integer of its JSON has more digits than the quick reader keeps."""
+        try:
+            parsed = self._dated(read, request, document, tail)
+        except ParseError:
+            # Ids that were rounded alike, perhaps.
+            if not document.is_rounded:
+                raise
+        else:
+            if not document.is_rounded:
+                return parsed
+        document.read_exactly()
+        return self._dated(read, request, document, tail)
+
+    def _dated(self, read: Read, request: Request, document: Document, tail: int) -> Parsed:
         """Read a page, and again where only all its dates together tell the order of day and month."""
         try:
             parsed = read(request, document, tail)
@@ -122,6 +137,7 @@ class SiteParser:
             document.days.clear()
             document.years.clear()
             document.unread.clear()
+            document.cut = 0
             parsed = read(request, document, tail)
         if document.unread:
             notes += unread_dates(parsed.items, document.unread, self._times[request.stage])
@@ -191,12 +207,15 @@ def compile_parser(site: Site) -> SiteParser:
     return SiteParser(site)
 
 
-def _with_charset(parsed: Parsed, document: Document) -> Parsed:
-    """Return the page with notes on a guessed charset and on characters that could not be read.
+def _with_losses(parsed: Parsed, document: Document) -> Parsed:
+    """Return the page with notes on a guessed charset, on characters that could not be read and on cut texts.
 
     They come last: a note before the reading would say that comments may be missing.
     """
     read = document.decoded
+    if document.cut:
+        note = f"{document.cut} texts are cut behind {LONGEST:,} characters of markup"
+        parsed = parsed._replace(notes=(*parsed.notes, note))
     if not read.note and not read.lost:
         return parsed
     return parsed._replace(notes=(*parsed.notes, *filter(None, (read.note, lost_texts(parsed.items, read)))))

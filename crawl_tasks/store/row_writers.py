@@ -21,7 +21,8 @@ Convert = Callable[[Any], Any]
 """A function of a stored value that is not None."""
 
 # A spreadsheet would run a cell that begins with one of these (CSV injection); those of full width too, in East Asia.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# The last is our own sign.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'")
 # Rows of a row group of Parquet are held in memory: so many, or less where their texts are long.
 _GROUP_ROWS: Final = 20_000
 _GROUP_CHARACTERS: Final = 8_000_000

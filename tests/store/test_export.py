@@ -91,8 +91,9 @@ def test_csv_survives_quotes_and_newlines_and_holds_no_formula(filled: Store, tm
         rows = list(csv.DictReader(file))
 
     assert [row["body"] for row in rows[10:]] == [
-        f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\uff1d"} else text for text in NASTY
+        f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\uff1d", "'"} else text for text in NASTY
     ]
+    assert [row["body"].removeprefix("'") for row in rows[-len(NASTY) :]] == NASTY
     assert {row["page"] for row in rows[10:]} == {"-1"}  # a number is no formula
     assert rows[0]["comment_id"] == ""
 

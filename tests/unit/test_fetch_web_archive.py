@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import time
@@ -101,6 +102,26 @@ def test_a_page_is_read_back_with_its_lease_and_its_times(opened: Open, tmp_path
     assert page.decoded(LIMITS) == Fetched(
         URL, 200, {"content-type": "text/html"}, b"<h1>one</h1>", 9.5, 0, 12, age_s=2.0, seen_at=3.0
     )
+
+
+@pytest.mark.parametrize(
+    "value", ["caf\u00e9 \u65e5".encode(), b"caf\xe9", b"\xff\xfe: x", "\u00e9".encode() * 2, b"a\x85b"]
+)
+def test_a_header_beyond_ascii_is_kept_byte_for_byte_and_read_back_as_the_client_read_it(
+    opened: Open, tmp_path: Path, value: bytes
+) -> None:
+    archive = opened()
+    read = {"x-odd": value.decode("latin-1"), "content-type": "text/html"}
+
+    for token in (1000, 2000):  # the second one is a revisit
+        one = exchange()
+        put(archive, token, one._replace(response=one.response._replace(headers=read)))
+    archive.close()
+
+    [path] = archive_files(tmp_path, "demo")
+    check(path)
+    assert gzip.decompress(path.read_bytes()).count(b"x-odd: " + value + b"\r\n") == 2
+    assert [(page.page.headers, page.page.body) for page in read_archive(path)] == [(read, b"<h1>one</h1>")] * 2
 
 
 def test_what_did_not_change_is_a_revisit_and_is_read_all_the_same(opened: Open, tmp_path: Path) -> None:

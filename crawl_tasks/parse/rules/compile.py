@@ -34,6 +34,9 @@ from crawl_tasks.parse.rules.convert import (
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.sites.field_rules import As, Beside, Lookup, Plain, Rule, TextMode
 
+# orjson reads an integer above 64 bits as the nearest float.
+_ROUNDED = 2**63
+
 Where: TypeAlias = LexborNode | Json
 Reader: TypeAlias = Callable[[Where, Document], Plain]
 
@@ -144,6 +147,7 @@ def _by_css(css: str | None, take: Take, shape: Convert, default: Plain) -> Read
             return None if css is None else default
         node = where if css is None else where.css_first(css)
         raw = None if node is None else take(node)
+        document.cut += raw.__class__ is texts.CutText
         value = None if raw is None else shape(raw, document)
         return default if value is None else value
 
@@ -158,6 +162,7 @@ def _by_all(rule: Rule, take: Take, shape: Convert, blank: Plain, *, each: bool)
         nodes = find_all(where, css) if isinstance(where, LexborNode) else []
         found = [*map(take, nodes)]
         raw = [text for text in found if text]
+        document.cut += sum(text.__class__ is texts.CutText for text in raw)
         if each:
             return join.join(str(one) for one in (shape(text, document) for text in raw) if one is not None) or default
         value = shape(join.join(raw), document) if raw else blank if "" in found else None
@@ -180,6 +185,7 @@ def _by_xpath(rule: Rule, shape: Convert, take: Take, blank: Plain) -> Reader:
     def read(where: Where, document: Document) -> Plain:
         found = [_text_of(one, take) for one in found_by_xpath(find, where, document)]
         raw = [text for text in found if text]
+        document.cut += sum(text.__class__ is texts.CutText for text in raw)
         value = shape(rule.join.join(raw) if many else raw[0], document) if raw else blank if "" in found else None
         return default if value is None else value
 
@@ -245,11 +251,16 @@ def _by_json(rule: Rule, shape: Convert, in_html: Reader | None, blank: Plain) -
             raw = look_up(str(raw), document)
         if raw is None or isinstance(raw, dict | list):
             return default
+        if isinstance(raw, float) and abs(raw) >= _ROUNDED:
+            document.is_rounded = True
         raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
         if in_html is not None:
             value = in_html(html_in(raw), document)
             return blank if value is None else value
-        value = shape(texts.lines(reserialised(raw)) if mode is TextMode.LINES else raw, document)
+        if mode is TextMode.LINES:
+            raw = texts.lines(reserialised(raw))
+            document.cut += raw.__class__ is texts.CutText
+        value = shape(raw, document)
         return default if value is None else value
 
     return read

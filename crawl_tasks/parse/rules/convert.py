@@ -151,6 +151,7 @@ def _bounded(take: Take, nodes: Nodes, document: Document) -> list[str | None]:
         raw = None if node is None else take(node)
         raws.append(raw)
         if raw is not None:
+            document.cut += raw.__class__ is texts.CutText
             budget -= len(raw)
             if budget < 0:
                 raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
@@ -221,7 +222,7 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
     read_at = date_reader(rule.format, want.clock)
     table: dict[As, Convert] = {
         As.TEXT: (lambda raw, _: raw.strip()) if keeps_blank(rule, want) else (lambda raw, _: raw.strip() or None),
-        As.HTML: lambda raw, _: texts.clean_html(raw if is_ours else reserialised(raw)) or None,
+        As.HTML: lambda raw, document: _clean(raw if is_ours else reserialised(raw), document) or None,
         As.INT: lambda raw, _: read_int(raw),
         As.COUNT: lambda raw, _: read_count(raw),
         As.DATE: _as_written(read_at) if want.as_written else read_at,
@@ -230,6 +231,11 @@ def _convert(kind: As, rule: Rule, want: Want) -> Convert:
         As.ID: lambda raw, document: key_in(raw) or key_in(document.absolute(raw) or ""),
     }
     return table[kind]
+
+
+def _clean(html: str, document: Document) -> str:
+    document.cut += len(html) > texts.LONGEST
+    return texts.clean_html(html)
 
 
 def _as_written(read: Convert) -> Convert:

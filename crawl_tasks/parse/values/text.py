@@ -13,6 +13,7 @@ from itertools import repeat
 from unicodedata import normalize
 
 LONGEST = 1_000_000
+"""Characters of the markup of a text that are read: a bound on the time that a hostile page costs."""
 # The elements of nearly every text come first, because a regex tries its alternatives in order.
 _BLOCKS = (
     "p br div li ul ol blockquote address article aside center dd details dialog dl dt fieldset figcaption figure "
@@ -54,6 +55,12 @@ _SAFE_ADDRESS = re.compile(r"(?:https?:)?//|mailto:|[^:]*(?:[/?#]|$)", re.IGNORE
 _PIECE = re.compile(r"""<(?:/?[a-zA-Z!?][^>"]*(?:"[^"]*"[^>"]*)*>)?|>""")
 
 
+class CutText(str):
+    """A text whose markup is longer than what is read."""
+
+    __slots__ = ()
+
+
 def one_line(text: str) -> str:
     """Return the text in NFC, with each run of whitespace as one space."""
     return normalize("NFC", " ".join(text.split()))
@@ -79,7 +86,8 @@ def lines(html: str) -> str:
         text = "\n".join([" ".join(line.split()) for line in text.split("\n")])
         if "<pre" in html:
             text = text.replace(_BREAK_KEPT, "\n").replace(_BLANK_KEPT, " ")
-    return normalize("NFC", text)
+    text = normalize("NFC", text)
+    return text if len(html) <= LONGEST else CutText(text)
 
 
 def _written(html: str) -> list[str]:
