@@ -123,6 +123,11 @@ class Settings(BaseModel):
         True,
         description="Draw pages in Chromium's own sandbox, which root has not. 0 where a container is the sandbox.",
     )
+    traces: bool = Field(
+        False,
+        description="Send a trace of each page by OpenTelemetry, to the collector of OTEL_EXPORTER_OTLP_ENDPOINT"
+        " (pip install 'crawl-tasks[otel]').",
+    )
     store_batch: int = Field(500, ge=1, le=5000, description="Pages stored in one transaction at most.")
     store_at: int = Field(250, ge=1, le=5000, description="Waiting pages at which the store is called at once.")
     outbox_max: int = Field(

@@ -189,6 +189,8 @@ def finish(**_: object) -> None:
         runtime().page_task.close()
     if "archive" in vars(runtime()):
         runtime().archive.close()
+    if traces := vars(runtime()).get("traces"):
+        traces.close()
 
 
 @signals.setup_logging.connect

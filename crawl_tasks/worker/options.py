@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import click
@@ -107,6 +108,17 @@ def unknown_queue(app: Celery, name: str) -> str:
         return ""
     near = get_close_matches(name, known, n=1)
     return f"there is no queue {name}; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}")
+
+
+@signals.celeryd_after_setup.connect
+def require_traces(**_: object) -> None:
+    """Refuse to begin without the package of a setting, without which each page would fail.
+
+    Raises:
+        SystemExit: it is not installed.
+    """
+    if runtime().settings.traces and find_spec("opentelemetry") is None:
+        refuse("CRAWL_TRACES: pip install 'crawl-tasks[otel]'")
 
 
 @signals.celeryd_after_setup.connect

@@ -51,6 +51,13 @@ class AttemptTimer:
         """Return the seconds of fetching and parsing so far."""
         return self.elapsed_s() - self.throttle.waited_s - self.redis_s
 
+    def steps(self) -> list[tuple[str, float]]:
+        """Return the steps of the attempt so far, one behind the other, with the seconds that each took."""
+        worked_s, waited_s = self.worked_s(), self.throttle.waited_s
+        fetch_s = worked_s if self._page is None else self._fetched - self._began - waited_s
+        read = [] if self._page is None else [("parse", worked_s - fetch_s)]
+        return [("wait for the slot", waited_s), ("fetch", fetch_s), *read, ("commit", self.redis_s)]
+
     def effort(self, status: int = 0) -> Effort:
         """Return the cost of the attempt so far. `status` is that of an answer that was no page."""
         worked_s, page = self.worked_s(), self._page

@@ -10,6 +10,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import (
     BackendError,
@@ -40,6 +41,9 @@ from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
 from crawl_tasks.worker.truncated_threads import LOOKS, TruncatedThreads
 
+if TYPE_CHECKING:
+    from crawl_tasks.monitor.traces import Traces
+
 log = logging.getLogger(__name__)
 
 MOST_CRAWL_DELAY_S = 3600.0
@@ -57,8 +61,10 @@ class PageTask:
         hooks: HookRunner | None = None,
         mark_stored: Callable[[Parsed, Collection[Stage]], Parsed] = lambda parsed, stages: parsed,
         archive: Archive | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self._frontier = frontier
+        self._traces = traces
         self._mark_stored = mark_stored
         self._hooks = hooks or HookRunner()
         self._sites = sites
@@ -112,6 +118,9 @@ class PageTask:
         page = self.in_hand[threading.get_ident()] = LeasedPage(lease, timer)
         try:
             result = self._attempt(lease, timer)
+            if self._traces:
+                status = timer.page.status if timer.page else 0
+                self._traces.page(page_at_hand.get() or lease, *result, status, timer.steps())
             return page.late if page.late and result.outcome == Outcome.LEASE_LOST else result
         finally:
             del self.in_hand[threading.get_ident()]

@@ -25,6 +25,7 @@ from crawl_tasks.worker.store_task import OutboxConsumer
 if TYPE_CHECKING:
     from crawl_tasks.fetch.web_archive import Archive
     from crawl_tasks.model import Parsed, Stage
+    from crawl_tasks.monitor.traces import Traces
     from crawl_tasks.registry.site_registry import SiteRegistry
     from crawl_tasks.sites.grants import Grants
     from crawl_tasks.worker.database_guard import DatabaseGuard
@@ -104,6 +105,15 @@ class Runtime:
         return grants_of(self.settings)
 
     @cached_property
+    def traces(self) -> Traces | None:
+        """The traces of this process, None where they are off."""
+        if not self.settings.traces:
+            return None
+        from crawl_tasks.monitor.traces import otlp_traces  # noqa: PLC0415 (0.2 s, and of an extra)
+
+        return otlp_traces()
+
+    @cached_property
     def sites(self) -> SiteRegistry:
         """The registry of the published sites."""
         # Rules, parsers and HTTP cost 60 ms, which a store worker and beat do without.
@@ -132,7 +142,7 @@ class Runtime:
             sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
             is_sandboxed=settings.render_sandbox,
         )
-        return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive)
+        return PageTask(self.frontier, self.sites, fetcher, self.hooks, self._mark_stored, self.archive, self.traces)
 
     def _mark_stored(self, parsed: Parsed, stages: Collection[Stage]) -> Parsed:
         return self._database_guard.mark(parsed, stages)
@@ -184,6 +194,7 @@ class Runtime:
             batch=settings.store_batch,
             worth=settings.store_at,
             hooks=self.hooks,
+            traces=self.traces,
         )
 
     @cached_property

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import add, attrgetter
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crawl_tasks.errors import BackendError, ConfigError, DataRejected
 from crawl_tasks.frontier.admin.admin import Admin
@@ -22,6 +22,9 @@ from crawl_tasks.logs import OutageLog
 from crawl_tasks.model import Decision, Items, Request, StoredChange
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.thread_watch import ThreadCount, ThreadWatch
+
+if TYPE_CHECKING:
+    from crawl_tasks.monitor.traces import Traces
 
 log = logging.getLogger(__name__)
 
@@ -91,8 +94,10 @@ class OutboxConsumer:
         worth: int,
         hooks: HookRunner | None = None,
         clock: Callable[[], float] = time.monotonic,
+        traces: Traces | None = None,
     ) -> None:
         self._frontier = frontier
+        self._traces = traces
         self._inspector = Inspector(frontier)
         self._admin = Admin(frontier)
         self._open_store = open_store
@@ -148,7 +153,10 @@ class OutboxConsumer:
             batch = self._readable(drawn.pages)
             # Before their items: from items alone, without the name of their ledger, no rebuild is possible.
             self._keep_sites(self._store, {items.site for _, items in batch})
+            began_s = time.time()
             gains, stored, missed, change_id = self._write(self._store, batch, drawn.acked)
+            if self._traces:
+                self._traces.stored((items for _, items in batch), began_s, time.time())
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
             acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains), change_id)
