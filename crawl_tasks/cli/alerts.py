@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
@@ -35,16 +38,24 @@ def command(to: str | None) -> None:
     receivers = read_receivers(
         settings.alert_to.get_secret_value() if to is None else to, settings.alert_dingtalk_secret.get_secret_value()
     )
+    alert_state = AlertState(*(frontier.scripts for frontier in cells.by_name.values()))
     notifier = Notifier(
         CellSnapshots(cells).look,
-        AlertState(*(frontier.scripts for frontier in cells.by_name.values())),
+        alert_state,
         receivers,
         settings.redis_prefix,
         repeat_ms=round(settings.alert_repeat_h * _HOUR_MS),
+        every_ms=round(settings.alert_every_s * 1000),
     )
     with Interrupts() as interrupts:
-        while True:
-            news = notifier.look()
-            for line in text_of(news, settings.redis_prefix).splitlines() if news else ():
-                click.echo(printable(line))
-            interrupts.sleep(settings.alert_every_s)
+        try:
+            while True:
+                news = notifier.look()
+                for line in text_of(news, settings.redis_prefix).splitlines() if news else ():
+                    click.echo(printable(line))
+                interrupts.sleep(settings.alert_every_s)
+        except KeyboardInterrupt:
+            # A sender that was killed is missed: it never gets here.
+            with suppress(BackendError):
+                alert_state.leave()
+            raise

@@ -17,9 +17,9 @@ from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import (
     crawl_stats,
     failed_pages,
-    failures_of,
     is_clean,
     note_short_threads,
+    problems_of,
     report_of,
     stats_text,
 )
@@ -32,8 +32,6 @@ from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.site_conditions import boards_gone, boards_new, secrets_hidden, threads_short
-from crawl_tasks.monitor.problems.site_kinds import BOARDS_GONE, BOARDS_NEW, SECRETS_HIDDEN, THREADS_SHORT
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
@@ -89,8 +87,8 @@ def command(
 
     Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
     boards are walked once, without beat, and a chain of list pages ends at a page with nothing new, as ever. Exit
-    code 1 when requests were given up, items were rejected, the ledger does not balance, many threads lack replies or
-    a critical problem is left, which the last lines name; and 4 when the rest cannot move.
+    code 1 when requests were given up, items were rejected or a warning or critical problem is left, as crawl-tasks
+    check would say, which the last lines name; and 4 when the rest cannot move.
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")
@@ -175,17 +173,12 @@ def crawl(
     click.echo(stats_text(stats))
     for site in end.sites:
         click.echo(ledger_line(site.counts))
-        few = None if site.name in short else threads_short(site)
-        named = (
-            (BOARDS_GONE, boards_gone(site)), (BOARDS_NEW, boards_new(site)), (THREADS_SHORT, few),
-            (SECRETS_HIDDEN, secrets_hidden(site)),
-        )  # fmt: skip
-        for kind, fields in named:
-            if fields:
-                click.echo(kind.problem(site.name, **fields).advice(), err=True)
     if report is not None:
         write_report(report, report_of(here, start, end, progress.history, stats))
         click.echo(gettext("report in {path}", path=report))
-    failures = failures_of(start, end, short) if plan.until_idle else []
-    code = code or (Exit.OK if is_clean(end) and not failures else Exit.FAILURES)
+    failures, remarks = problems_of(start, end, short)
+    for problem in remarks:
+        click.echo(printable(problem.advice(), 600), err=True)
+    has_failed = bool(plan.until_idle and failures) or not is_clean(end)
+    code = code or (Exit.FAILURES if has_failed else Exit.OK)
     return code, [*(problem.advice() for problem in failures), *failed_pages(here.cells, end)]

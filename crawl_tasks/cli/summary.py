@@ -16,7 +16,7 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import SHELVED
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
-from crawl_tasks.monitor.problems.site_kinds import THREADS_SHORT
+from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN, THREADS_SHORT
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -123,21 +123,23 @@ def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts)
     return failed
 
 
-def failures_of(start: Start, end: Snapshot, short: Collection[str]) -> list[Problem]:
-    """Return the problems at the end of a crawl for which it has failed, though each of its requests is done.
+def problems_of(start: Start, end: Snapshot, short: Collection[str]) -> tuple[list[Problem], list[Problem]]:
+    """Return the warnings and critical problems at the end of a crawl: those for which it has failed, and remarks.
 
-    `short` are the sites of which many threads lack replies. Pages that an earlier crawl could not store count there.
+    `short` are the sites of which many threads lack replies: few are a remark. Pages that an earlier crawl could not
+    store count there.
     """
     current = CurrentProblems(end)
     rejected = end.health.shelved - start.snapshot.health.shelved
-    found = [SHELVED.problem(count=rejected)] if rejected > 0 else []
+    failures = [SHELVED.problem(count=rejected)] if rejected > 0 else []
+    remarks: list[Problem] = []
     for site in end.sites:
-        found += [
-            one
-            for one in current.own(site)
-            if one.severity is Severity.CRITICAL or (one.name == THREADS_SHORT.name and site.name in short)
-        ]
-    return found
+        for problem in current.own(site):
+            if problem.name == SECRETS_HIDDEN.name or (problem.name == THREADS_SHORT.name and site.name not in short):
+                remarks.append(problem)
+            elif problem.severity is not Severity.INFO:
+                failures.append(problem)
+    return failures, remarks
 
 
 def failed_pages(cells: Cells, end: Snapshot) -> list[str]:

@@ -119,28 +119,30 @@ class Frontier:
             slot=self._span(asked_at, when) if delay_ms else None,
         )
 
-    def reserve_slot(self, lease: Lease, moment: Moment, missed: int = 0) -> SlotSpan:
+    def reserve_slot(self, lease: Lease, moment: Moment, missed: int = 0, *, is_late: bool = False) -> SlotSpan:
         """Reserve another slot for a page that is leased, twice as long for each that it `missed`.
+
+        An attempt that `is_late` is counted as such.
 
         Raises:
             NoTurn: the lease was lost, or the site rests by now.
         """
         slack_ms = max(_LEAST_SLACK_MS, self.clock.slack_ms) << missed
-        return self._reserve(lease, moment, self.clock.ready_ms, slack_ms)
+        return self._reserve(lease, moment, self.clock.ready_ms, slack_ms, is_late=is_late)
 
-    def sent(self, lease: Lease, at: float) -> None:
+    def sent(self, lease: Lease, at: float, *, is_late: bool = False) -> None:
         """Let the next slot begin a delay after a request that was sent too late, at `at` of `time.monotonic`.
 
         Raises:
             NoTurn: the lease was lost.
         """
-        self._reserve(lease, Moment.SENT, round((at - time.monotonic()) * 1000), 0)
+        self._reserve(lease, Moment.SENT, round((at - time.monotonic()) * 1000), 0, is_late=is_late)
 
-    def _reserve(self, lease: Lease, moment: Moment, ready_ms: int, slack_ms: int) -> SlotSpan:
+    def _reserve(self, lease: Lease, moment: Moment, ready_ms: int, slack_ms: int, *, is_late: bool) -> SlotSpan:
         self.clock.settle(self._clock_us)
         asked_at = time.monotonic()
         page = (lease.request.site, lease.rid, lease.token)
-        code, *when = ints(self.scripts.call(Verb.RESERVE_SLOT, *page, moment.value, ready_ms, slack_ms))
+        code, *when = ints(self.scripts.call(Verb.RESERVE_SLOT, *page, moment.value, ready_ms, slack_ms, int(is_late)))
         if code != 0:
             said = "the site rests by now" if code == -3 else "the lease was lost"
             raise NoTurn(f"{lease.request.address} was not asked for: {said}")
@@ -262,12 +264,16 @@ class Frontier:
         code, wait_ms, *_ = ints(replies[-1][:4])
         return Tick(code == 0, wait_ms, expired, lost, idle)
 
-    def heartbeat(self, name: str, queues: Iterable[str], start_key: str = "") -> int:
-        """Note that a process lives, with the queues it serves, none when it ends, and its start key.
+    def heartbeat(
+        self, name: str, queues: Iterable[str], start_key: str = "", version: str = "", birth: str = ""
+    ) -> int:
+        """Note that a process lives, with the queues it serves, none when it ends, its start key, version and clock.
 
-        Return how many live.
+        A `birth` is a word of this process alone. Return how many live.
         """
-        return ints(self.scripts.call(Verb.HEARTBEAT, name, ",".join(queues), start_key))[1]
+        clock_ms = round(time.time() * 1000)
+        facts = (start_key, version, clock_ms, birth)
+        return ints(self.scripts.call(Verb.HEARTBEAT, name, ",".join(queues), *facts))[1]
 
     def count_own(self, counted: Mapping[str, Mapping[str, int]]) -> None:
         """Raise own counters, by site and name."""

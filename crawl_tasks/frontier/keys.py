@@ -33,6 +33,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:alive              | zset   | process -> last heartbeat, ms                                                      |
 | P:serves             | hash   | process -> queues it serves, comma-separated                                       |
 | P:reads              | hash   | process -> its start key (CRAWL_START_KEY)                                         |
+| P:facts              | hash   | process -> "ahead birth version": ms of its clock before Redis' own, heartbeat.lua |
+| P:births             | zset   | "process birth" that did not end in order -> first heartbeat, ms, for a quarter hour |
 | P:robots:ORIGIN      | string | robots.txt that one process fetched for all                                        |
 | P:decisions:S        | hash   | subject -> [ms, value, who, why] of an operator's decision: decisions.lua            |
 | P:undecided          | set    | "site subject" of decisions that the database does not have yet                     |
@@ -41,7 +43,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:unacked_mutex      | string | lock of the worker that gives such messages out again, for seconds                 |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                            |
 | P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
-| P:stats              | hash   | produced_at, and histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum   |
+| P:stats              | hash   | produced_at, alerts_at and alerts_every: last look and pause of a sender of alerts, |
+|                      |        | worker_starts, histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum     |
 | P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
@@ -51,8 +54,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, old_rules: earlier  |
 |                      |        | versions with the same rules and with others, as JSON, failed_in_a_row:            |
-|                      |        | failures since a page, gone_boards: boards with gone_at, new_boards: news.lua,     |
-|                      |        | scan_gap: news.lua, since: the begin of its life in this cell, watched: in any,     |
+|                      |        | failures since a page, failing: failures.lua, own_failed: count_own.lua,           |
+|                      |        | gone_boards: boards with gone_at, new_boards and scan_gap: news.lua,               |
+|                      |        | since: the begin of its life in this cell, watched: in any,     |
 |                      |        | short: threads with few of their replies, as JSON: note_threads.lua,               |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |
@@ -83,6 +87,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:boards         | set    | ids of the site's boards                                                           |
 | P:s:S:scanning       | set    | boards being scanned                                                               |
 | P:s:S:unscanned      | set    | boards before the end of the first scan, whose walk may go on behind it            |
+| P:s:S:unwatched      | hash   | board that nobody watches -> "since trouble reason": boards.lua                    |
 | P:s:S:overdue        | zset   | board that was due and could not be scanned -> due time, ms                        |
 | P:s:S:by_due         | zset   | board -> due time in ms, of a site that scans ahead of time (scan.lua)             |
 | P:s:S:front          | hash   | board -> counts that a front page showed last: news.lua. Blank and front page -> 1 |
@@ -94,7 +99,9 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | of the last walk, slack, slid, first: see goes_on(), newest, known_until: times of |
 |                      |        | the newest row of this scan and of the one before, validator: http_validator.lua,  |
 |                      |        | history, expected, pace, scan_items, slot: scan.lua, ping: news.lua, gone_at: time |
-|                      |        | of the first scan that found no page 1, ms, restored: restore_board.lua.           |
+|                      |        | of the first scan that found no page 1, ms, restored: restore_board.lua,           |
+|                      |        | unwatched: its trouble, threads: 1 once it showed some, dead: rid of its page 1    |
+|                      |        | that was given up.                                                                 |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
@@ -132,6 +139,8 @@ class Keys:
         self.charts = f"{prefix}:charts"
         self.serves = f"{prefix}:serves"
         self.reads = f"{prefix}:reads"
+        self.facts = f"{prefix}:facts"
+        self.births = f"{prefix}:births"
         self.undecided = f"{prefix}:undecided"
 
     def site(self, name: str) -> str:

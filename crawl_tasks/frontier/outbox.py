@@ -20,11 +20,13 @@ class Batch(NamedTuple):
     """A batch of pages, each with its id and its items as JSON.
 
     `number` is that of the batch, 0 for an empty one. The database has had all changes of the ledger up to `acked`.
+    It was drawn at `at_ms` of Redis' clock.
     """
 
     number: int
     acked: int
     pages: list[tuple[bytes, bytes]]
+    at_ms: int
 
 
 class Outbox:
@@ -41,8 +43,8 @@ class Outbox:
         A Redis that has forgotten the batch `known` notes that it is older than the database.
         """
         reply = self._scripts.call(Verb.READ_OUTBOX, taker, most_pages, takeover_ms, known)
-        _, flat, number, acked = cast("tuple[int, list[bytes], int, int]", reply)
-        return Batch(number, acked, list(zip(flat[::2], flat[1::2], strict=True)))
+        _, flat, number, acked, at_ms = cast("tuple[int, list[bytes], int, int, int]", reply)
+        return Batch(number, acked, list(zip(flat[::2], flat[1::2], strict=True)), at_ms)
 
     def ack(
         self,

@@ -29,6 +29,13 @@ IN_HAND_S = 0.25
 """The last part of a wait, in seconds, which is spent with an open connection, within the attempt's deadline."""
 
 
+LATE_S = 0.05
+"""The time in seconds by which a request must miss its slot to count as late: a busy machine takes that at times."""
+
+FREE_S = 0.001
+"""The free part of a slot: PROMPT of slots.lua."""
+
+
 class NoDelayThrottle:
     """The requests of one attempt at a site without a delay: none waits, and all count in the daily budget.
 
@@ -72,6 +79,9 @@ class SlotThrottle:
         self._span = span
         self._is_used = False
         self._is_of_lease = True
+        # A worker that is often late has longer slots, which lease.lua has counted.
+        length_s = span.shuts_at - span.opens_at
+        self._is_counted = length_s > max(LATE_S, lease.delay_ms / 10_000) + FREE_S
         self.waited_s = 0.0
 
     def begin(self) -> None:
@@ -111,7 +121,13 @@ class SlotThrottle:
         """Move the next slot after a request that left late, at `at` of `time.monotonic`."""
         # Between the last look at the clock and the sending the system may have run something else.
         if at > self._span.shuts_at:
-            self._frontier.sent(self._lease, at)
+            self._frontier.sent(self._lease, at, is_late=self._counts_as_late(at))
+
+    def _counts_as_late(self, at: float) -> bool:
+        """Return whether a slot that was missed at a moment is to be counted: once an attempt, and no short one."""
+        is_late = not self._is_counted and at - self._span.shuts_at > LATE_S
+        self._is_counted = self._is_counted or is_late
+        return is_late
 
     def _hits_slot(self) -> bool:
         """Wait for the slot and return whether the slot is still open."""
@@ -129,7 +145,8 @@ class SlotThrottle:
 
     def _ask(self, moment: Moment, missed: int = 0) -> None:
         asked_at = time.monotonic()
-        self._span = self._frontier.reserve_slot(self._lease, moment, missed)
+        is_late = moment is Moment.LATE and self._counts_as_late(asked_at)
+        self._span = self._frontier.reserve_slot(self._lease, moment, missed, is_late=is_late)
         self._is_used = self._is_of_lease = False
         self.waited_s += time.monotonic() - asked_at
 

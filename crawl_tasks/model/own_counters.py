@@ -10,6 +10,8 @@ MOST_NAMES = 100
 """Counters of a site in one process. A name made of an id would otherwise fill Redis and the exporter."""
 HIDDEN_OF = "hidden_of_"
 """The begin of the counters of stored texts in which a secret of the session was replaced, one for each secret."""
+OWN_FAILURES = ("hook_failed", "hook_hung", "hook_lost", "priority_failed")
+"""Counters of calls of own functions that failed, which count_own.lua notes for monitoring."""
 _ODD = re.compile(r"[^a-z0-9_]+")
 _lock = threading.Lock()
 _counted: dict[str, Counter[str]] = {}

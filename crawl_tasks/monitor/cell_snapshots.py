@@ -13,7 +13,7 @@ from typing import Final
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.frontier.inspect.reads import Health
+from crawl_tasks.frontier.inspect.reads import Health, ProcessHealth
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, site_snapshot
 from crawl_tasks.monitor.snapshot import DownCell, Snapshot, forgotten_boards, take_snapshot
 from crawl_tasks.queues import QUEUES
@@ -164,4 +164,12 @@ def _joined(all_: Sequence[Health]) -> Health:
         oldest_item_at_ms=min(filter(None, (one.oldest_item_at_ms for one in all_)), default=0),
         outbox_max=total(lambda one: one.outbox_max),
         refusal=told(lambda one: one.refusal),
+        process_health=_joined_processes([one.process_health for one in all_]),
     )
+
+
+def _joined_processes(all_: Sequence[ProcessHealth]) -> ProcessHealth:
+    # A sender of alerts notes its looks in one cell, and in another one while that is away.
+    last = max(all_, key=lambda one: one.alerts_at_ms)
+    births = {name: at for one in all_ for name, at in one.births.items()}
+    return replace(last, births=births, starts=sum(one.starts for one in all_))

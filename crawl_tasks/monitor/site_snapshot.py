@@ -10,7 +10,7 @@ from functools import cached_property
 
 from crawl_tasks.errors import AllGone, LoginRefused, NoTurn, RobotsUnavailable, SlowDown
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
-from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts
+from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts, UnwatchedBoard, UnwatchedState
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
 from crawl_tasks.monitor.output_language import gettext
@@ -30,9 +30,19 @@ class OpenBreaker:
         return self.reason in (SlowDown.reason, RobotsUnavailable.reason, LoginRefused.reason, AllGone.reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The attempts since the last page that came: the time of the first, 0 for none, and their reasons."""
+
+    since_ms: int
+    reasons: tuple[str, ...]
+
+
 MISMATCH_MS = 900_000
-SCAN_GAP_MS = 86_400_000
 """Time after which a contradiction that no worker has noted again counts as ended, in milliseconds."""
+SCAN_GAP_MS = 86_400_000
+STUCK_LEAST = 3
+"""Failed attempts in a row from which on boards that are being scanned are not on time."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +155,50 @@ class SiteSnapshot:
 
     @property
     def failed_in_a_row(self) -> int:
-        """Count the failed attempts since the last page that came, 0 for a site of which nothing is wanted."""
-        # Else the alert of a paused site, or of one without boards whose last pages failed, would never end.
-        has_scans = self.boards.total and not (self.is_draining or self.counts.count("withdrawn"))
-        is_wanted = not self.is_paused and (self.counts.open or has_scans)
+        """Count the failed attempts since the last page that came, 0 for a site of which nothing is wanted now."""
+        # Else the alert of a site whose last few pages failed would last until its next scan, or for ever.
+        is_wanted = not self.is_paused and (self.counts.open or self.unread)
         return self.counts.count("failed_in_a_row") if is_wanted else 0
+
+    @cached_property
+    def failing(self) -> Failures:
+        """Return since when no page came, and the reasons of the attempts."""
+        since, _, reasons = self.counts.fields.get("failing", "0 ").partition(" ")
+        return Failures(int(since), tuple(filter(None, reasons.split(","))))
+
+    def no_page_s(self, now_ms: int) -> float:
+        """Return for how many seconds attempts have brought no page, 0 where the last one did."""
+        return max(0, now_ms - self.failing.since_ms) / 1000 if self.failing.since_ms else 0.0
+
+    def troubles(self, trouble: UnwatchedState) -> list[UnwatchedBoard]:
+        """Return the boards that nobody watches for one reason, about a hundred at most."""
+        return [one for one in self.counts.unwatched if one.trouble is trouble]
+
+    @cached_property
+    def unread(self) -> list[UnwatchedBoard]:
+        """Return the boards whose first page was given up."""
+        return [one for one in self.counts.unwatched if one.trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD)]
+
+    def own_failures(self, now_ms: int) -> tuple[int, int, str] | None:
+        """Return how often the site's own functions failed lately, since when (ms), and which counters tell of it."""
+        # "<since> <last one> <number> <names>" (count_own.lua)
+        since, last, count, names = self.counts.fields.get("own_failed", "0 0 0 -").split(" ", 3)
+        return (int(count), int(since), names.replace(" ", ", ")) if now_ms - int(last) < MISMATCH_MS else None
+
+    @cached_property
+    def stopped_at_ms(self) -> int:
+        """Return when an operator paused or drained the site, 0 where it runs."""
+        text = self.counts.fields.get("decision") if self.is_paused or self.is_draining else None
+        return int(json.loads(text)[0]) if text else 0
+
+    def held_s(self, now_ms: int) -> float:
+        """Return for how many seconds an operator has held the board that is held longest, 0 where none is."""
+        since = min((one.since_ms for one in self.troubles(UnwatchedState.HELD)), default=now_ms)
+        return max(0, now_ms - since) / 1000
+
+    def stopped_s(self, now_ms: int) -> float:
+        """Return for how many seconds the site has been paused or drained by an operator, 0 where it runs."""
+        return max(0, now_ms - self.stopped_at_ms) / 1000 if self.stopped_at_ms else 0.0
 
     @cached_property
     def dropped(self) -> dict[str, int]:
@@ -243,8 +292,13 @@ def by_state(counts: RequestCounts) -> dict[str, int]:
 
 
 def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:
-    """Return the state of a site, with its forgotten boards counted as overdue."""
-    return SiteSnapshot(counts.site, counts, with_forgotten(counts.boards, forgotten))
+    """Return the state of a site, with its forgotten boards counted as overdue, and those that no page comes of."""
+    site = SiteSnapshot(counts.site, counts, with_forgotten(counts.boards, forgotten))
+    if Stage.LIST in site.open_breakers or site.failed_in_a_row >= STUCK_LEAST:
+        # A parked board counts as being scanned until its page is read.
+        boards = replace(site.boards, waiting=max(0, site.boards.scanning - site.boards.parked))
+        return SiteSnapshot(counts.site, counts, boards)
+    return site
 
 
 def with_forgotten(boards: ScanCounts, due_ms: Sequence[int]) -> ScanCounts:

@@ -16,6 +16,12 @@ from crawl_tasks.queues import QUEUES
 ALIVE_MS = 35_000
 """Silence after which a process counts as gone, in milliseconds: three missed signs of life."""
 
+REPLACED_MS = 12_000
+"""The same of a process in whose place another one began: one missed sign of life, which come every 10 s."""
+
+MISSED_LOOKS = 4
+"""Looks that a sender of alerts must miss to be called silent."""
+
 BEAT_SILENT_MS = 60_000
 """Silence after which beat counts as gone, in milliseconds. Beat looks for due boards every few seconds."""
 
@@ -98,7 +104,37 @@ class Snapshot:
     @property
     def processes(self) -> list[Process]:
         """Return the worker processes that live."""
-        return [process for process in self.health.processes if self.at_ms - process.at_ms <= ALIVE_MS]
+        return [process for process in self.health.processes if self._lives(process)]
+
+    def _lives(self, process: Process) -> bool:
+        """Return whether a process lives: one in whose place another one began counts as gone sooner."""
+        silent_ms = self.at_ms - process.at_ms
+        if not REPLACED_MS < silent_ms <= ALIVE_MS:
+            return silent_ms <= REPLACED_MS
+        host = process.name.rpartition(":")[0]
+        return not any(
+            one.born_ms > process.at_ms and one.queues == process.queues and one.name.rpartition(":")[0] == host
+            for one in self.health.processes
+        )
+
+    @property
+    def start_keys(self) -> list[str]:
+        """Return the start keys of the living workers. All should have one."""
+        return sorted({process.start_key for process in self.processes if process.start_key})
+
+    @property
+    def died(self) -> int:
+        """Count the worker processes that began within the last quarter of an hour, and died without a word."""
+        alive = {f"{process.name} {process.birth}" for process in self.processes}
+        births = self.health.process_health.births.items()
+        return sum(name not in alive and self.at_ms - at > REPLACED_MS for name, at in births)
+
+    @property
+    def alerts_silent_s(self) -> float:
+        """Return for how many seconds a sender of alerts has missed its looks, 0 where none does or none is wanted."""
+        process_health = self.health.process_health
+        late_ms = self.at_ms - process_health.alerts_at_ms - MISSED_LOOKS * process_health.alerts_every_ms
+        return (self.at_ms - process_health.alerts_at_ms) / 1000 if process_health.alerts_at_ms and late_ms > 0 else 0.0
 
     @property
     def is_beat_alive(self) -> bool:

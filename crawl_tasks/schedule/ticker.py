@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from importlib import metadata
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
@@ -57,6 +58,7 @@ class Ticker:
         self._start_requests = start_requests
         self._on_idle = on_idle
         self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._birth = str(time.time_ns())
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._queues: tuple[str, ...] = ()
@@ -115,7 +117,8 @@ class Ticker:
     def _heartbeat(self, queues: tuple[str, ...]) -> None:
         self._heartbeat_at = time.monotonic() + HEARTBEAT_EVERY_S
         try:
-            self._frontier.heartbeat(self._name, queues, self._start_requests.name if self._start_requests else "")
+            start_key = self._start_requests.name if self._start_requests else ""
+            self._frontier.heartbeat(self._name, queues, start_key, metadata.version("crawl_tasks"), self._birth)
         except BackendError as error:
             log.debug("presence not noted", extra={"error": str(error)})
 

@@ -146,7 +146,7 @@ class OutboxConsumer:
         self._store_decisions(self._store)
         pages = 0
         for _ in range(MOST_BATCHES):
-            drawn = self._frontier.outbox.draw(self._taker, self._batch, self._drawn)
+            drawn, drawn_at = self._frontier.outbox.draw(self._taker, self._batch, self._drawn), time.monotonic()
             if not drawn.pages:
                 break
             self._note_drawn(self._store, drawn.number)
@@ -159,7 +159,9 @@ class OutboxConsumer:
                 self._traces.stored((items for _, items in batch), began_s, time.time())
             # Before the pages leave the outbox: killed here, the batch is stored and these pages are admitted again.
             self._admit_missed(missed)
-            acked = self._frontier.outbox.ack(stored, self._statistics(gains), self._ages(gains), change_id)
+            # By Redis' clock: one of this machine that is ahead would make all items seem that much older.
+            now = drawn.at_ms / 1000 + time.monotonic() - drawn_at
+            acked = self._frontier.outbox.ack(stored, self._statistics(gains, now), self._ages(gains, now), change_id)
             self._threads.note([items for _, items in batch], acked.short, self._clock())
             self._tell_stored(batch, stored, acked.ended)
             pages += len(drawn.pages)
@@ -185,10 +187,9 @@ class OutboxConsumer:
             store.note_drawn(self._frontier.ledger, number)
             self._note_at = self._clock() + NOTE_EVERY_S
 
-    def _statistics(self, gains: Iterable[StoredChange]) -> dict[str, dict[str, int]]:
+    def _statistics(self, gains: Iterable[StoredChange], now: float) -> dict[str, dict[str, int]]:
         """Return the counters of a batch by site, with the freshness of items posted since the site is watched."""
         counted: dict[str, dict[str, int]] = {}
-        now = time.time()
         for gain in gains:
             stats = counted.setdefault(gain.site, {})
             changes = {"new": gain.new, "filled": gain.filled, "changed": gain.changed, "unchanged": gain.unchanged}
@@ -201,10 +202,9 @@ class OutboxConsumer:
                 stats[name] = stats.get(name, 0) + number
         return counted
 
-    def _ages(self, gains: Iterable[StoredChange]) -> dict[str, dict[str, list[int]]]:
+    def _ages(self, gains: Iterable[StoredChange], now: float) -> dict[str, dict[str, list[int]]]:
         """Return the ages of stored items by site and board, of items written since the site is watched."""
         counted: dict[str, dict[str, list[int]]] = {}
-        now = time.time()
         for gain in gains:
             since = self._since(gain.site)
             for board, posted in gain.by_board.items():

@@ -45,7 +45,7 @@ def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(
 
     assert alerts(during) == {"CrawlOutboxFull"}
     for seconds in (STORE_LATE_S + 1, 3600, 86_400):
-        assert alerts(later(during, seconds)) == {"CrawlOutboxFull", "CrawlStoreFails"}
+        assert alerts(later(during, seconds)) == {"CrawlStoreFails"}  # it is why the outbox is full
 
     drawn = frontier.outbox.draw("another", 10, takeover_ms=0).pages
     frontier.outbox.ack({"demo": [page for page, _ in drawn]})
@@ -67,7 +67,11 @@ def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis
         frontier.fail(held, Verdict(State.DEAD, "unreachable", "refused"))
     quiet = marks_of(take_snapshot(frontier))
 
-    assert in_window(frontier, quiet) == {"CrawlErrorRatio", "CrawlNoProgress"}
+    assert in_window(frontier, quiet) == {"CrawlGivenUp"}  # three failures within a second are an accident
+
+    client.hset("test:s:demo", "failing", f"{frontier.clock_ms() - 61_000} unreachable")
+    assert in_window(frontier, quiet) == {"CrawlNoPages", "CrawlGivenUp"}
+    assert alerts(take_snapshot(frontier)) == {"CrawlNoPages", "CrawlGivenUp"}
 
     held = frontier.lease("demo", 4)
     assert isinstance(held, Lease)
@@ -81,10 +85,10 @@ def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis
         last = frontier.lease("demo", 5)
         assert isinstance(last, Lease)
         frontier.fail(last, Verdict(State.DEAD, "unreachable", "refused"))
-    assert in_window(frontier, marks_of(take_snapshot(frontier))) <= {"CrawlNoProgress"}
+    assert in_window(frontier, marks_of(take_snapshot(frontier))) <= {"CrawlNoProgress", "CrawlGivenUp"}
 
 
-def test_boards_that_nobody_scans_are_late_for_as_long_as_that_lasts_and_not_while_the_site_drains(
+def test_a_board_whose_page_is_parked_is_told_for_as_long_as_that_lasts_and_not_as_one_that_is_late(
     client: redis.Redis,
 ) -> None:
     frontier = Frontier(client, "test")
@@ -97,9 +101,9 @@ def test_boards_that_nobody_scans_are_late_for_as_long_as_that_lasts_and_not_whi
 
     for since_ms in (61_000, 3_600_000, 86_400_000):
         client.zadd("test:s:demo:overdue", {"1": frontier.clock_ms() - since_ms})
-        assert alerts(take_snapshot(frontier)) == {"CrawlSiteLate"}
+        assert alerts(take_snapshot(frontier)) == {"CrawlBoardsUnwatched"}
     frontier.sites.drain("demo")
-    assert alerts(take_snapshot(frontier)) == set()
+    assert alerts(take_snapshot(frontier)) == {"CrawlBoardsUnwatched"}
 
 
 @pytest.fixture

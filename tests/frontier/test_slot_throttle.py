@@ -13,7 +13,7 @@ from crawl_tasks.frontier import slot_throttle
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.replies import Moment, NoLease
 from crawl_tasks.frontier.retry import Verdict
-from crawl_tasks.frontier.slot_throttle import MOST_ASKED, SlotThrottle
+from crawl_tasks.frontier.slot_throttle import SlotThrottle
 from crawl_tasks.model import Lease, SlotSpan, State
 from tests.frontier.by_hand import NOTHING, lease, posts, released
 from tests.frontier.small_crawl import RULES, SmallCrawl
@@ -105,7 +105,8 @@ def test_a_machine_that_misses_every_turn_asks_a_few_times_and_sends_nothing(
     with pytest.raises(NoTurn, match="were missed"):
         stalling.confirm()
 
-    assert int(client.hget("test:s:demo:stats", "late_slots")) == MOST_ASKED
+    # It asked four times, and is one attempt that is late: the counter is held against the attempts.
+    assert int(client.hget("test:s:demo:stats", "late_slots")) == 1
 
 
 def test_a_turn_that_is_asked_for_anew_lasts_longer_each_time(frontier: Frontier, two: list[Lease]) -> None:

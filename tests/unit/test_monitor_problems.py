@@ -94,7 +94,6 @@ def test_a_site_in_order_has_no_problem(now: Snapshot) -> None:
             {"boards": ScanCounts(9, overdue=3, late=2), "delayed": 5, "admitted": 5, "fields": {"max_backlog": "5"}},
             [
                 "5 requests are open, new scans are held back",
-                "2 of 9 boards are not scanned on time",
                 "5 pages are to be tried again (reason unknown)",
             ],
         ),
@@ -149,7 +148,7 @@ def test_a_site_is_told_of_the_worker_and_the_beat_that_it_lacks_and_of_no_other
         "post: no worker serves this queue; start one: celery -A crawl_tasks worker -Q post"
     ]
     assert [problem.subject for problem in alone.installation] == list(QUEUES)
-    assert [problem.key for problem in silent.of(late)] == ["CrawlSiteLate demo", "CrawlBeatSilent"]
+    assert [problem.key for problem in silent.of(late)] == ["CrawlBeatSilent"]
     assert alone.beside_processes == silent.beside_processes == []
 
 

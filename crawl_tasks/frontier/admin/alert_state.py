@@ -41,7 +41,9 @@ class AlertState:
                 return scripts.call(Verb.NOTE_ALERTS, *args)
         return self._cells[-1].call(Verb.NOTE_ALERTS, *args)
 
-    def claim(self, firing: Iterable[str], young: Iterable[str], judged: Iterable[str], repeat_ms: int) -> list[Notice]:
+    def claim(
+        self, firing: Iterable[str], young: Iterable[str], judged: Iterable[str], repeat_ms: int, every_ms: int = 0
+    ) -> list[Notice]:
         """Take the notices that must be sent, and return them. No other sender gets the same ones.
 
         Args:
@@ -49,14 +51,25 @@ class AlertState:
             young: keys of alerts that fire for too short a time to begin. A begun one does not end.
             judged: names of the alerts that were looked for. Others stay as they are.
             repeat_ms: the time after which a lasting alert is sent again.
+            every_ms: the time until the sender's next look, by which others know that it lives.
         """
-        marked = [*(f"+{key}" for key in firing), *(f"?{key}" for key in young)]
+        marked = [
+            *(f"+{key}" for key in firing),
+            *(f"?{key}" for key in young),
+            *([f"@{every_ms}"] if every_ms else ()),
+        ]
         reply = self._call("claim", repeat_ms, ",".join(judged), *marked)
         flat = cast("list[bytes]", reply[1])
         return [
             Notice(Change(change.decode()), key.decode(), int(since))
             for change, key, since in zip(flat[::3], flat[1::3], flat[2::3], strict=True)
         ]
+
+    def leave(self) -> None:
+        """Note that the sender ends in order."""
+        for scripts in self._cells:
+            with suppress(RedisUnreachable):
+                scripts.call(Verb.NOTE_ALERTS, "leave", 0, "")
 
     def undo(self, notice: Notice) -> None:
         """Put a notice back that could not be sent."""

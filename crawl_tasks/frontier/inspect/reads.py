@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import redis
@@ -65,13 +65,34 @@ class BoardState:
 class Process:
     """A process with its queues, alive at `at_ms` (Redis' clock), the time of the last heartbeat.
 
-    An older version does not tell its `start_key`.
+    Its first heartbeat came at `born_ms`, 0 for one that is older than a quarter of an hour. Its clock is `ahead_ms`
+    before Redis' own. `birth` tells it from another process of this name. An older version does not tell its
+    `start_key` or `version`.
     """
 
     name: str
     queues: tuple[str, ...]
     at_ms: int
     start_key: str = ""
+    version: str = ""
+    ahead_ms: int = 0
+    birth: str = ""
+    born_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessHealth:
+    """The births and deaths of processes, and the looks of a sender of alerts.
+
+    `births` are the first heartbeats of the last quarter of an hour, in ms, of processes that have not ended in order,
+    by name and birth. `starts` counts all processes so far. A sender looked for alerts at `alerts_at_ms`, 0 for none
+    that was or that ended in order, and looks every `alerts_every_ms`.
+    """
+
+    births: Mapping[str, int] = field(default_factory=dict)
+    starts: int = 0
+    alerts_at_ms: int = 0
+    alerts_every_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +107,7 @@ class Health:
     still. `eviction` is Redis' policy for a full memory.
     `oldest_item_at_ms` is the commit of the page that waits longest for the store, 0 for none. `outbox_max` is the
     number of waiting pages from which on nothing is fetched. `refusal` is the reason why Redis takes no writes.
+    `process_health` tell of processes that began and died.
     """
 
     at_ms: int
@@ -106,6 +128,7 @@ class Health:
     oldest_item_at_ms: int = 0
     outbox_max: int = 0
     refusal: str = ""
+    process_health: ProcessHealth = ProcessHealth()
 
 
 def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms: int) -> Health:
@@ -125,12 +148,19 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.smembers(keys.only)
     pipe.hgetall(keys.reads)
     pipe.xrange(keys.outbox, count=1)
-    stats, outbox, alive, serves, forgotten, info, starts, claims, shelved, halted, only, reads, oldest = pipe.execute()
+    pipe.hgetall(keys.facts)
+    pipe.zrange(keys.births, 0, _MOST_PROCESSES, withscores=True)
+    stats, outbox, alive, serves, forgotten, info, starts, claims, shelved, halted, only, *others = pipe.execute()
+    reads, oldest, facts, births = others
     counters = {name.decode(): int(value) for name, value in stats.items()}
     sizes = queue_sizes(client, queues)
     # Most installations draw no pages, and need no worker for that.
     if not sizes.get(RENDER_QUEUE) and not any(RENDER_QUEUE in text.decode().split(",") for text in serves.values()):
         sizes.pop(RENDER_QUEUE, None)
+    born = {name.decode(): int(at) for name, at in births}
+    process_health = ProcessHealth(
+        born, *(counters.pop(name, 0) for name in ("worker_starts", "alerts_at", "alerts_every"))
+    )
     return Health(
         at_ms=now,
         produced_at_ms=counters.pop("produced_at", 0),
@@ -138,11 +168,10 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         queues=sizes,
         outbox=outbox,
         processes=tuple(
-            Process(
-                name.decode(), tuple(serves.get(name, b"").decode().split(",")), int(at), reads.get(name, b"").decode()
-            )
+            _process(name.decode(), int(at), [one.get(name, b"").decode() for one in (serves, reads, facts)], born)
             for name, at in alive
         ),
+        process_health=process_health,
         forgotten=tuple((name.decode().partition(" ")[0], int(due)) for name, due in forgotten),
         memory_bytes=info["used_memory"],
         max_memory_bytes=info.get("maxmemory", 0),
@@ -156,6 +185,13 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         oldest_item_at_ms=int(oldest[0][0].partition(b"-")[0]) if oldest else 0,
         refusal=write_refusal(info),
     )
+
+
+def _process(name: str, at_ms: int, texts: Sequence[str], born: Mapping[str, int]) -> Process:
+    queues, start_key, facts = texts
+    ahead_ms, birth, version = (facts or "0  ").split(" ", 2)
+    born_ms = born.get(f"{name} {birth}", 0)
+    return Process(name, tuple(queues.split(",")), at_ms, start_key, version, int(ahead_ms), birth, born_ms)
 
 
 def write_refusal(info: Mapping[str, object]) -> str:

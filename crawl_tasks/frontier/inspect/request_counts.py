@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
 
 from crawl_tasks.model import Stage
 
@@ -13,7 +15,7 @@ LATE_MS = 60_000
 
 _STAGE_AT = tuple((stage, 3 * i) for i, stage in enumerate(Stage))
 _BOARDS = 6 + 3 * len(Stage) + 1
-_FIELDS = _BOARDS + 8
+_FIELDS = _BOARDS + 10
 """The places in the reply of count_requests.lua where the boards begin, and the fields of the site's hash."""
 
 
@@ -32,6 +34,8 @@ class ScanCounts:
 
     An overdue board was due and could not be scanned. A late board has been overdue for `LATE_MS`.
     `overdue_since_ms` is the due time of the first overdue board (Redis' clock), 0 without one.
+    Page 1 of a `parked` or `dead` board was given up, an operator holds those `held`, and no page comes of those that
+    are `waiting`.
     """
 
     total: int = 0
@@ -40,11 +44,33 @@ class ScanCounts:
     overdue: int = 0
     late: int = 0
     overdue_since_ms: int = 0
+    parked: int = 0
+    dead: int = 0
+    held: int = 0
+    waiting: int = 0
 
     @property
     def on_time(self) -> int:
-        """Return the number of boards that are not late."""
-        return self.total - self.late
+        """Return the number of boards that are not late, and of which pages come."""
+        return max(0, self.total - self.late - self.parked - self.dead - self.held - self.waiting)
+
+
+class UnwatchedState(StrEnum):
+    """The reasons why a board is not watched: page 1 was given up, its threads are gone, or an operator holds it."""
+
+    PARKED = "parked"
+    DEAD = "dead"
+    EMPTY = "empty"
+    HELD = "held"
+
+
+class UnwatchedBoard(NamedTuple):
+    """A board of which nobody would see anything new, since when (ms, Redis' clock), and the reason of a failure."""
+
+    board: str
+    trouble: UnwatchedState
+    since_ms: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +78,7 @@ class RequestCounts:
     """The numbers of a site's requests by state, at one instant. `fields` are the terms and counters as stored.
 
     `stats` are counters and histograms for monitoring. `guarded` is the number of addresses in the guard. The gate lets
-    nothing go before `opens_at_ms` (Redis' clock).
+    nothing go before `opens_at_ms` (Redis' clock). `unwatched` are boards that nobody watches, about a hundred at most.
     """
 
     site: str
@@ -68,6 +94,7 @@ class RequestCounts:
     guarded: int = 0
     boards: ScanCounts = ScanCounts()
     opens_at_ms: int = 0
+    unwatched: Sequence[UnwatchedBoard] = ()
 
     @property
     def ready(self) -> int:
@@ -121,6 +148,7 @@ def read_counts(site: str, reply: object) -> RequestCounts:
     words = reply.decode().split("\0")
     admitted, delayed, parked, dead, leased, held, *stages = map(int, words[:_BOARDS])
     stats = _FIELDS + int(words[_FIELDS - 1])
+    unwatched = [_unwatched(line) for line in words[_FIELDS - 3].split("\n") if line]
     return RequestCounts(
         site=site,
         admitted=admitted,
@@ -133,9 +161,27 @@ def read_counts(site: str, reply: object) -> RequestCounts:
         fields=dict(zip(words[_FIELDS:stats:2], words[_FIELDS + 1 : stats : 2], strict=True)),
         stats=dict(zip(words[stats::2], map(int, words[stats + 1 :: 2]), strict=True)),
         guarded=stages[-1],
-        boards=ScanCounts(*map(_whole, words[_BOARDS : _FIELDS - 2])),
+        boards=_boards(words[_BOARDS : _FIELDS - 4], unwatched),
         opens_at_ms=int(words[_FIELDS - 2]),
+        unwatched=unwatched,
     )
+
+
+def _boards(words: Sequence[str], unwatched: Sequence[UnwatchedBoard]) -> ScanCounts:
+    boards = ScanCounts(*map(_whole, words))
+    if not unwatched:
+        return boards
+    parked, dead, held = (
+        sum(one.trouble is trouble for one in unwatched)
+        for trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD, UnwatchedState.HELD)
+    )
+    # The ledger counts a parked board as overdue too, since its scan never ends.
+    return replace(boards, late=max(0, boards.late - parked), parked=parked, dead=dead, held=held)
+
+
+def _unwatched(line: str) -> UnwatchedBoard:
+    since, trouble, reason, board = line.split(" ", 3)
+    return UnwatchedBoard(board, UnwatchedState(trouble), int(since), reason)
 
 
 def _whole(text: str) -> int:

@@ -13,7 +13,7 @@ from crawl_tasks.monitor.alerts.receivers import News, NotDelivered, Receiver
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
-from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
+from crawl_tasks.monitor.problems.registry import ALERTS, judge
 from crawl_tasks.monitor.problems.window import WINDOW_MS, Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -35,13 +35,16 @@ class Notifier:
         repeat_ms: int,
         *,
         hold_ms: int = HOLD_MS,
+        every_ms: int = 0,
     ) -> None:
+        """Make a notifier, which says in Redis that it looks every `every_ms`, and is missed when it does not."""
         self._take = take
         self._alert_state = alert_state
         self._receivers = receivers
         self._installation = installation
         self._repeat_ms = repeat_ms
         self._hold_ms = hold_ms
+        self._every_ms = every_ms
         self._earlier: deque[Marks] = deque()
         self._since: dict[str, int] = {}
         self._is_redis_down = False
@@ -51,12 +54,16 @@ class Notifier:
         try:
             snapshot = self._take()
             before = self._before(snapshot)
-            found = {problem.key: problem for problem in find_problems(snapshot, before, ALERTS)}
-            firing = self._held(found, snapshot.at_ms)
+            current = judge(snapshot, before, ALERTS)
+            found = {one.problem.key: one.problem for one in current}
+            # What follows from another problem neither begins nor ends an alert.
+            firing = self._held({one.problem.key for one in current if not one.is_implied}, snapshot.at_ms)
             # In the first 15 minutes of a process, kinds that need a window are not judged. Their alerts must not end
             # for that, and so the state in Redis is told which kinds were judged.
             judged = [kind.name for kind in ALERTS if before or not kind.takes_window]
-            notices = self._alert_state.claim(sorted(firing), found.keys() - firing, judged, self._repeat_ms)
+            notices = self._alert_state.claim(
+                sorted(firing), found.keys() - firing, judged, self._repeat_ms, self._every_ms
+            )
         except BackendError as error:
             return self._report_redis_down(str(error))
         # Only now: a Redis that refuses writes answers to reads.

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import AlertRule, Fields, Kind, Severity
+from crawl_tasks.monitor.problems.rule_queries import TAKES_WRITES, of_installation
 from crawl_tasks.monitor.problems.window import Window
+from crawl_tasks.monitor.problems.worker_kinds import WORKER_KINDS
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE
 
 MEMORY_SHARE = 0.8
@@ -93,7 +95,7 @@ def _no_site(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _start_keys_differ(window: Window) -> Iterator[tuple[str, Fields]]:
-    keys = sorted({process.start_key for process in window.snapshot.processes if process.start_key})
+    keys = window.snapshot.start_keys
     # Only the leader reads start entries, and any worker may become the leader.
     if len(keys) > 1:
         yield "", {"keys": ", ".join(keys)}
@@ -122,17 +124,17 @@ HALTED = Kind(
     "CrawlHalted", Severity.CRITICAL, "all sites stand still: {reason}",
     "is it the right Redis (CRAWL_REDIS_URL)? does another installation fill the database: set CRAWL_REDIS_PREFIX;"
     " was it emptied: crawl-tasks recover", condition=_halted,
-    rule=AlertRule("crawl_halted == 1", "1m", {"reason": LOST_LEDGER}),
+    rule=AlertRule(f"{of_installation('crawl_halted')} == 1", "1m", {"reason": LOST_LEDGER}),
 )  # fmt: skip
 BEAT_SILENT = Kind(
     "CrawlBeatSilent", Severity.CRITICAL, "beat is silent, no new scans begin",
     "start celery -A crawl_tasks beat; a worker of the queue control must be alive too", condition=_beat_silent,
-    rule=AlertRule("crawl_beat_alive == 0", "2m"),
+    rule=AlertRule(f"{of_installation('crawl_beat_alive')} == 0\n{TAKES_WRITES}", "2m"),
 )  # fmt: skip
 NO_WORKER = Kind(
     "CrawlNoWorker", Severity.CRITICAL, "no worker serves this queue",
     "start one: celery -A crawl_tasks worker -Q {queue}", "queue", _unserved,
-    rule=AlertRule("crawl_workers == 0", "2m", {"queue": "{{ $labels.queue }}"}),
+    rule=AlertRule(f"{of_installation('crawl_workers')} == 0\n{TAKES_WRITES}", "2m", {"queue": "{{ $labels.queue }}"}),
 )  # fmt: skip
 NO_SITE = Kind(
     "CrawlNoSite", Severity.WARNING, "no site is published",
@@ -146,7 +148,7 @@ REDIS_DOWN = Kind(
 SHELVED = Kind(
     "CrawlShelved", Severity.WARNING, "{count} pages could not be stored and were rejected",
     "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
-    condition=_rejected, rule=AlertRule("crawl_shelf_pages > 0", "2m"),
+    condition=_rejected, rule=AlertRule(f"{of_installation('crawl_shelf_pages')} > 0", "2m"),
     one="1 page could not be stored and was rejected",
 )  # fmt: skip
 INSTALLATION_KINDS = (
@@ -155,38 +157,44 @@ INSTALLATION_KINDS = (
          "this cell does not answer: {sites} stand still, those of other cells go on: {reason}",
          "bring its Redis back, and all goes on by itself; if it is lost: name an empty one in its place in"
          " CRAWL_REDIS_URL, then crawl-tasks recover", "cell", _cells_down, is_of_all_cells=True,
-         rule=AlertRule("crawl_cell_up == 0", "1m", {"sites": "its sites", "reason": "crawl-tasks check says why"})),
+         rule=AlertRule(f"{of_installation('crawl_cell_up')} == 0", "1m",
+                        {"sites": "its sites", "reason": "crawl-tasks check says why"})),
     Kind("CrawlAtRest", Severity.INFO, "no crawl is running", "nothing; crawl-tasks run goes on", condition=_at_rest),
     Kind("CrawlRunOnly", Severity.INFO, "a run of other sites serves this Redis: {sites} wait for its end",
          "nothing; workers of their own, or a run that names them, fetch them meanwhile", condition=_run_only),
     Kind("CrawlStartKeysDiffer", Severity.WARNING,
          "workers read start entries from different keys ({keys}): one of them at a time is read, and the others wait",
-         "give all workers the same CRAWL_START_KEY, and restart them", condition=_start_keys_differ),
+         "give all workers the same CRAWL_START_KEY, and restart them", condition=_start_keys_differ,
+         rule=AlertRule(f"{of_installation('crawl_start_keys')} > 1", "5m", {"keys": "crawl-tasks check names them"})),
     Kind("CrawlRedisMemory", Severity.CRITICAL,
          "Redis uses {share} of its memory; full, it refuses writes and the crawl stands still",
          "raise maxmemory, or lower max_backlog; crawl-tasks status shows which site has most", condition=_memory,
-         rule=AlertRule(f"crawl_redis_memory_bytes / (crawl_redis_memory_max_bytes > 0) > {MEMORY_SHARE}", "5m",
+         rule=AlertRule(f"{of_installation('crawl_redis_memory_bytes')}"
+                        f" / ({of_installation('crawl_redis_memory_max_bytes')} > 0) > {MEMORY_SHARE}", "5m",
                    {"share": "{{ $value | humanizePercentage }}"})),
     Kind("CrawlOutboxGrows", Severity.WARNING, "{count} pages wait to be stored, and they become more",
          "is the database well, is a store worker alive? add store workers", condition=_outbox_grows,
          takes_window=True,
-         rule=AlertRule(f"crawl_outbox_pages > {OUTBOX_LEAST} and deriv(crawl_outbox_pages[15m]) > 0", "10m")),
+         rule=AlertRule(f"{of_installation('crawl_outbox_pages')} > {OUTBOX_LEAST}"
+                        f" and {of_installation('deriv(crawl_outbox_pages[15m])')} > 0", "10m")),
     Kind("CrawlOutboxFull", Severity.CRITICAL,
          "the outbox is full: nothing is fetched while {count} pages wait for the database",
          "is the database in order (crawl-tasks check), is a store worker alive? add store workers",
          condition=_outbox_full,
-         rule=AlertRule(f"crawl_outbox_pages >= {FULL_SHARE} * crawl_outbox_limit_pages", "2m")),
+         rule=AlertRule(f"{of_installation('crawl_outbox_pages')}"
+                        f" >= {FULL_SHARE} * {of_installation('crawl_outbox_limit_pages')}", "2m")),
     Kind("CrawlStoreFails", Severity.CRITICAL, "the store fails: the oldest page waits for the database for {duration}",
          "is the database in order (crawl-tasks check), is a store worker alive? its log says why it cannot store",
          condition=_store_fails,
-         rule=AlertRule(f"crawl_outbox_age_seconds > {STORE_LATE_S}", "1m",
+         rule=AlertRule(f"{of_installation('crawl_outbox_age_seconds')} > {STORE_LATE_S}\n{TAKES_WRITES}", "1m",
                    {"duration": "{{ $value | humanizeDuration }}"})),
     Kind("CrawlRedisRefuses", Severity.CRITICAL, "Redis refuses writes, and the crawl stands still: {reason}",
          "free its memory or disk, or name the master in CRAWL_REDIS_URL; then all goes on by itself",
          condition=_redis_refuses,
-         rule=AlertRule("crawl_redis_refuses_writes == 1", "1m", {"reason": "crawl-tasks check says why"})),
+         rule=AlertRule(f"{of_installation('crawl_redis_refuses_writes')} == 1", "1m",
+                        {"reason": "crawl-tasks check says why"})),
     SHELVED,
-    BEAT_SILENT, NO_WORKER,
+    BEAT_SILENT, NO_WORKER, *WORKER_KINDS,
     Kind("CrawlThreadsFew", Severity.WARNING,
          "half of the {subject} pages wait longer than {duration} for a thread, though their sites let them go",
          "more threads (-c) or more workers of this queue: sites x (latency + 0.02 s) / the longer of delay and"

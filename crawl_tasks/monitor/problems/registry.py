@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from crawl_tasks.monitor.problems.inhibition import Finding, with_inhibited
 from crawl_tasks.monitor.problems.installation_kinds import BEAT_SILENT, INSTALLATION_KINDS, NO_WORKER
 from crawl_tasks.monitor.problems.kinds import Kind, Problem, Severity
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
@@ -24,7 +25,16 @@ ALERTS = tuple(kind for kind in KINDS.values() if kind.rule and kind.condition)
 
 
 _OF_A_CRAWL = frozenset(
-    ("CrawlNoWorker", "CrawlBeatSilent", "CrawlNoProgress", "CrawlSiteLate", "CrawlOutboxGrows", "CrawlStoreFails")
+    (
+        "CrawlNoWorker",
+        "CrawlBeatSilent",
+        "CrawlNoProgress",
+        "CrawlSiteLate",
+        "CrawlOutboxGrows",
+        "CrawlStoreFails",
+        "CrawlWorkersDie",
+        "CrawlAlertsSilent",
+    )
 )
 """Kinds that tell of processes that are missing or slow, while none is meant to run."""
 
@@ -32,11 +42,24 @@ _OF_A_CRAWL = frozenset(
 def find_problems(
     snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
 ) -> list[Problem]:
-    """Return the present problems, the gravest first. Without `before` they are those that one snapshot shows."""
+    """Return the present problems, the gravest first, without those that follow from another one.
+
+    Without `before` they are those that one snapshot shows.
+    """
+    return [one.problem for one in judge(snapshot, before, kinds) if not one.is_implied]
+
+
+def judge(
+    snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
+) -> list[Finding]:
+    """Return the present problems with those that follow from another one, the gravest first."""
     found = [
         # A site is in one cell, so that its name says enough.
-        kind.problem(subject, **fields)._replace(
-            cell=window.snapshot.cell if snapshot.parts and kind.scope not in ("site", "cell") else ""
+        (
+            window.snapshot.cell,
+            kind.problem(subject, **fields)._replace(
+                cell=window.snapshot.cell if snapshot.parts and kind.scope not in ("site", "cell") else ""
+            ),
         )
         for kind in kinds
         if not (snapshot.is_at_rest and kind.name in _OF_A_CRAWL)
@@ -45,7 +68,7 @@ def find_problems(
         for subject, fields in kind.condition(window)
     ]
     # Those of one severity keep their order, in which causes come first.
-    return sorted(found, key=lambda problem: -problem.severity.rank)
+    return sorted(with_inhibited(found), key=lambda one: -one.problem.severity.rank)
 
 
 def _windows(kind: Kind, snapshot: Snapshot, before: Marks | None) -> list[Window]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from crawl_tasks.errors import LoginRefused
+from crawl_tasks.frontier.inspect.request_counts import UnwatchedState
 from crawl_tasks.model.own_counters import HIDDEN_OF
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
+from crawl_tasks.monitor.problems.watch_conditions import denies_all
 from crawl_tasks.monitor.problems.window import SiteMarks, Window
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 
 FAILED_SHARE = 0.2
 FAILED_OF_LEAST = 20
-ALL_FAIL_LEAST = 3
-"""Failures without a single page that came: of a site that is down, asked ever more seldom."""
-BACKLOG_SHARE = 0.5
 UNREADABLE_SHARE = 0.1
 LATE_SHARE = 0.2
 LATE_OF_LEAST = 20
 FLAP_SHARE = 0.05
 FLAP_LEAST = 50
 DENIED_LEAST = 5
+GIVEN_UP_SHARE = 0.1
+"""The share of a site's pages from which on those that were given up are a warning."""
 STALE_S = 1800
-MOST_NAMED = 10
 MOST_SHORT_NAMED = 3
 
 SHOWN_REST_S = 5.0
@@ -64,41 +64,6 @@ def unbalanced(window: Window) -> Iterator[tuple[str, Fields]]:
             yield site.name, {"reason": site.counts.imbalance()}
 
 
-def backlog_full(site: SiteSnapshot) -> Fields | None:
-    """Return how many requests are open where due boards wait for room below `max_backlog`."""
-    # Never as many as `max_backlog` says: a scan is admitted only with room for the pages that it brings.
-    limit, count = site.counts.count("max_backlog"), site.counts.open
-    is_held_back = bool(limit and site.boards.overdue) and not site.is_draining
-    return {"count": count} if is_held_back and count >= BACKLOG_SHARE * limit else None
-
-
-def boards_late(site: SiteSnapshot) -> Fields | None:
-    """Return how many boards are late."""
-    boards = site.boards
-    count = gettext("{late} of {total}", late=boards.late, total=boards.total)
-    return {"count": count} if boards.late and not site.is_draining else None
-
-
-def boards_gone(site: SiteSnapshot) -> Fields | None:
-    """Return the number of boards whose first page the forum calls gone."""
-    count = site.counts.count("gone_boards")
-    return {"count": count} if count else None
-
-
-def boards_new(site: SiteSnapshot) -> Fields | None:
-    """Return the boards that are new at the forum, and their number."""
-    boards = site.new_boards
-    named = ", ".join(boards[:MOST_NAMED]) + ", …" * (len(boards) > MOST_NAMED)
-    return {"count": len(boards), "boards": named} if boards else None
-
-
-def scan_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
-    """Return the sites of which scans showed nothing but news lately, with their number and the last one's board."""
-    for site in window.active:
-        if found := site.scan_gap(window.snapshot.at_ms):
-            yield site.name, {"count": found[0], "board": found[1]}
-
-
 def threads_short(site: SiteSnapshot) -> Fields | None:
     """Return the threads with far fewer replies than their lists count: their number, and the worst ones."""
     short = site.short_threads
@@ -119,7 +84,7 @@ def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
     for site, grown in window.growth:
         # Delayed requests wait by design, as for a retry.
         waiting = site.counts.open - site.counts.delayed
-        if waiting and not grown.done and not window.is_resting(site):
+        if waiting and not grown.done and window.knew(site) and not window.is_resting(site):
             yield site.name, {"count": waiting}
 
 
@@ -128,7 +93,7 @@ def few_items(window: Window) -> Iterator[tuple[str, Fields]]:
     minutes = (window.snapshot.at_ms - window.before.at_ms) / 60_000 if window.before else 0
     for site, grown in window.growth:
         least = float(site.counts.fields.get("min_items", "0"))
-        if least and minutes and grown.items / minutes < least and not window.is_resting(site):
+        if least and minutes and grown.items / minutes < least and window.knew(site) and not window.is_resting(site):
             yield site.name, {"count": f"{grown.items / minutes:.3g}"}
 
 
@@ -136,10 +101,8 @@ def failing(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites with a high share of failed attempts, and that share."""
     for site, grown in window.growth:
         # Not of a few attempts: one failure of two is half, and means nothing.
-        is_much = grown.attempts >= FAILED_OF_LEAST and grown.failed > FAILED_SHARE * grown.attempts
-        is_all = site.failed_in_a_row >= ALL_FAIL_LEAST and not grown.done
-        if is_much or is_all:
-            share = 1 if is_all else grown.failed / max(grown.attempts, grown.failed)
+        if grown.attempts >= FAILED_OF_LEAST and grown.failed > FAILED_SHARE * grown.attempts:
+            share = min(1.0, grown.failed / grown.attempts)
             yield site.name, {"share": f"{share:.0%}"}
 
 
@@ -149,9 +112,16 @@ def unreadable(grown: SiteMarks) -> Fields | None:
     return {"count": count, "span": gettext("15 minutes")} if count > UNREADABLE_SHARE * grown.attempts else None
 
 
-def denied(grown: SiteMarks) -> Fields | None:
-    """Return the number of denied pages where they are several."""
-    return {"count": grown.denied, "span": gettext("15 minutes")} if grown.denied >= DENIED_LEAST else None
+def denied(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites that denied several pages within the window, or each page since the last one that came."""
+    grown = {site.name: marks.denied for site, marks in window.growth}
+    for site in window.active:
+        count = grown.get(site.name, 0)
+        if count >= DENIED_LEAST:
+            yield site.name, {"count": count, "span": gettext("15 minutes")}
+        elif denies_all(site):
+            span = duration(site.no_page_s(window.snapshot.at_ms))
+            yield site.name, {"count": site.failed_in_a_row, "span": span}
 
 
 def mismatching(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -232,13 +202,26 @@ def comments_flap(grown: SiteMarks) -> Fields | None:
 
 
 def parked(site: SiteSnapshot) -> Fields | None:
-    """Return how many pages are parked, and the most frequent reason."""
-    return _count_and_reason(site, "parked", site.counts.parked)
+    """Return how many pages are parked beside those that make a board unwatched, and the most frequent reason."""
+    has_more = site.counts.parked > len(site.troubles(UnwatchedState.PARKED))
+    return _count_and_reason(site, "parked", site.counts.parked) if has_more else None
 
 
-def given_up(site: SiteSnapshot) -> Fields | None:
-    """Return how many pages are dead, and the most frequent reason."""
-    return _count_and_reason(site, "dead", site.counts.dead)
+def given_up(site: SiteSnapshot, *, is_much: bool) -> Fields | None:
+    """Return how many pages are dead, and the most frequent reason, where they are much of the site, or where not."""
+    dead, pages = site.counts.dead, site.counts.dead + site.counts.done
+    if dead <= len(site.troubles(UnwatchedState.DEAD)) or (dead >= GIVEN_UP_SHARE * pages) != is_much:
+        return None
+    return _count_and_reason(site, "dead", dead)
+
+
+def hooks_failing(window: Window) -> Iterator[tuple[str, Fields]]:
+    """Return the sites whose own functions failed lately, how often, and which."""
+    for site in window.active:
+        if found := site.own_failures(window.snapshot.at_ms):
+            count, since_ms, names = found
+            span = duration(max(1, window.snapshot.at_ms - since_ms) / 1000)
+            yield site.name, {"count": count, "span": span, "names": names}
 
 
 def retrying(site: SiteSnapshot) -> Fields | None:
@@ -266,20 +249,3 @@ def resting(window: Window) -> Iterator[tuple[str, Fields]]:
 def links_capped(site: SiteSnapshot) -> Fields | None:
     """Return the caps that left links out."""
     return {"caps": ", ".join(f"{cap} {count}" for cap, count in site.capped.items())} if site.capped else None
-
-
-def draining(site: SiteSnapshot) -> Fields | None:
-    """Return who decided, where a site finishes its open requests and begins no scan."""
-    return {"decided": site.decided} if site.is_draining else None
-
-
-def withdrawn(site: SiteSnapshot) -> Fields | None:
-    """Return the directory that published a site and has no file of it any more."""
-    return {"publisher": site.publisher} if site.is_withdrawn else None
-
-
-def paused(window: Window) -> Iterator[tuple[str, Fields]]:
-    """Return the sites that an operator has paused."""
-    for site in window.snapshot.sites:
-        if site.is_paused:
-            yield site.name, {"decided": site.decided}

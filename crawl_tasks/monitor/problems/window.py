@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, ParseError
-from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -88,10 +88,21 @@ class Window:
 
     @cached_property
     def growth(self) -> list[tuple[SiteSnapshot, SiteMarks]]:
-        """Return the growth of the counters of each active site that the earlier snapshot knew."""
-        # A site that was published within the window would seem to have grown from 0 to all its counters.
-        before = self.before.sites if self.before else {}
-        return [(site, _growth(_marks_of_site(site), before[site.name])) for site in self.active if site.name in before]
+        """Return the growth of the counters of each active site."""
+        before = self.before
+        if before is None:
+            return []
+        marks = {site.name: before.sites.get(site.name) or self._at_birth(site, before) for site in self.active}
+        return [(site, _growth(_marks_of_site(site), at)) for site in self.active if (at := marks[site.name])]
+
+    @staticmethod
+    def _at_birth(site: SiteSnapshot, before: Marks) -> SiteMarks | None:
+        """Return the counters of a site that began within the window, None for one that came from elsewhere."""
+        return NOTHING if site.counts.count("since") >= before.at_ms else None
+
+    def knew(self, site: SiteSnapshot) -> bool:
+        """Return whether the site was there for the whole window."""
+        return self.before is not None and site.name in self.before.sites
 
     def is_resting(self, site: SiteSnapshot) -> bool:
         """Return whether the standstill of a site is intended."""
@@ -104,3 +115,6 @@ _COUNTERS = tuple(one.name for one in fields(SiteMarks) if one.name != "freshnes
 def _growth(now: SiteMarks, before: SiteMarks) -> SiteMarks:
     grown = {name: getattr(now, name) - getattr(before, name) for name in _COUNTERS}
     return SiteMarks(freshness=now.freshness.since(before.freshness), **grown)
+
+
+NOTHING = SiteMarks(freshness=read_histogram({}, "fresh", AGES_S), **dict.fromkeys(_COUNTERS, 0))

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, LoginRefused, ParseError
 from crawl_tasks.frontier.histogram import Histogram
+from crawl_tasks.frontier.inspect.request_counts import UnwatchedState
 from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Kind, Stage, State
+from crawl_tasks.model.own_counters import OWN_FAILURES
 from crawl_tasks.monitor.freshness import Freshness
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -26,6 +28,7 @@ STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
 
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
 ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, ArchiveFailed, LoginRefused)}
+OWN_ALERTED = dict.fromkeys(OWN_FAILURES, 0)
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
     (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
@@ -42,6 +45,10 @@ def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
     return lambda site: [(f'{name}="{escaped(label)}"', value) for label, value in values(site).items()]
 
 
+def _own(site: SiteSnapshot) -> dict[str, int]:
+    return OWN_ALERTED | site.own
+
+
 def _states(site: SiteSnapshot) -> dict[str, int]:
     return {state: count for state, count in by_state(site.counts).items() if state != State.DONE}
 
@@ -54,7 +61,8 @@ def _pages(site: SiteSnapshot) -> Iterator[Sample]:
     for (stage, where), count in zip(STAGES, site.counts.stages.values(), strict=True):
         # The ledger counts a page that is gone as done, too.
         gone = site.counts.count(f"gone:{stage.value}")
-        yield f'{where},outcome="ok"', count.done - gone
+        # So does it a page that was let go.
+        yield f'{where},outcome="ok"', count.done - gone - site.counts.count(f"let_go:{stage.value}")
         if gone:
             yield f'{where},outcome="gone"', gone
 
@@ -100,7 +108,9 @@ def _restored(site: SiteSnapshot) -> dict[str, int]:
 
 
 def _boards(site: SiteSnapshot) -> dict[str, int]:
-    return {"on_time": site.boards.on_time, "late": site.boards.late}
+    boards = site.boards
+    states = {"on_time": boards.on_time, "late": boards.late, "parked": boards.parked, "dead": boards.dead}
+    return {**states, "held": boards.held, "waiting": boards.waiting}
 
 
 def _overdue(snapshot: Snapshot) -> list[Sample]:
@@ -127,6 +137,18 @@ FAMILIES = (
            lambda snap: [(labels(queue=name), size) for name, size in snap.queues.items()]),
     Family("crawl_workers", G, ("queue",), "Worker processes alive that serve a queue.",
            lambda snap: [(labels(queue=name), snap.workers_of(name)) for name in snap.queues]),
+    Family("crawl_worker_starts_total", C, (), "Worker processes that have begun.",
+           one(lambda snap: snap.health.process_health.starts)),
+    Family("crawl_workers_died", G, (), "Worker processes of the last 15 minutes that did not end in order.",
+           one(lambda snap: snap.died)),
+    Family("crawl_worker_clock_seconds", G, (), "The greatest difference of a worker's clock from that of Redis.",
+           one(lambda snap: max((abs(process.ahead_ms) for process in snap.processes), default=0) / 1000)),
+    Family("crawl_start_keys", G, (), "Start keys (CRAWL_START_KEY) of the living workers.",
+           one(lambda snap: len(snap.start_keys))),
+    Family("crawl_alerts_last_look_timestamp_seconds", G, (), "When a sender of alerts looked last, 0 for none.",
+           one(lambda snap: snap.health.process_health.alerts_at_ms / 1000)),
+    Family("crawl_alerts_silent_seconds", G, (), "For how long a sender of alerts has missed its looks, 0 for none.",
+           one(lambda snap: snap.alerts_silent_s)),
     Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
     Family("crawl_outbox_limit_pages", G, (), "Waiting pages from which on nothing is fetched (CRAWL_OUTBOX_MAX).",
            one(lambda snap: snap.health.outbox_max)),
@@ -160,10 +182,18 @@ FAMILIES = (
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
     Family("crawl_site_draining", G, ("site",), "1 if the site begins no scan: pause --drain.",
            each=lambda site: int(site.is_draining)),
+    Family("crawl_site_stopped_seconds", G, ("site",), "For how long an operator has paused or drained the site.",
+           lambda snap: [(f'site="{site.name}"', site.stopped_s(snap.at_ms)) for site in snap.sites
+                         if site.stopped_at_ms]),
+    Family("crawl_site_withdrawn", G, ("site",), "1 if the directory that published the site has no file of it.",
+           each=lambda site: int(site.is_withdrawn)),
+    Family("crawl_ledger_unbalanced", G, ("site",), "1 if the site's requests do not add up.",
+           each=lambda site: int(not site.counts.is_balanced)),
     Family("crawl_site_min_items_per_minute", G, ("site",), "Items a minute that the site file expects, 0 for none.",
            each=lambda site: float(site.counts.fields.get("min_items", "0"))),
-    Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised (api.count).",
-           rows=by("name", lambda site: site.own)),
+    Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised"
+           " (api.count), and calls of such functions that failed.",
+           rows=by("name", _own)),
     Family("crawl_site_slowdown", G, ("site",),
            "Backoff factor: how many times slower than its file says the site is asked, 1 to 64.",
            each=lambda site: site.slowdown),
@@ -199,6 +229,9 @@ FAMILIES = (
            each=lambda site: site.counts.guarded),
     Family("crawl_attempts_total", C, ("site",), "Leases given: attempts to fetch a page.",
            each=lambda site: site.counts.count("attempts")),
+    Family("crawl_further_requests_total", C, ("site",),
+           "Requests beside the first one of an attempt: robots.txt, logins, redirects.",
+           each=lambda site: site.stat("further")),
     Family("crawl_pages_total", C, ("site", "stage", "outcome"), "Pages committed: ok, or gone (404, 410).",
            rows=_pages),
     Family("crawl_pages_cut_total", C, ("site", "stage"), "Pages cut by `max_pages` or by too many records.",
@@ -246,8 +279,13 @@ FAMILIES = (
            rows=by("reason", lambda site: site.dropped)),
     Family("crawl_freshness_seconds", H, ("site",),
            "Time from posting to storing, of items posted since the site is watched.", histogram=_freshness),
-    Family("crawl_boards", G, ("site", "state"), "Boards that are on_time or late (overdue for over a minute).",
+    Family("crawl_boards", G, ("site", "state"), "Boards by state: on_time, late (overdue for over"
+           " a minute), parked or dead (page 1 was given up), held by an operator, waiting (no page comes at all).",
            rows=by("state", _boards)),
+    Family("crawl_boards_empty", G, ("site",), "Boards that showed threads, and show none any more.",
+           each=lambda site: len(site.troubles(UnwatchedState.EMPTY))),
+    Family("crawl_boards_held_seconds", G, ("site",), "For how long an operator has held a board of the site.",
+           lambda snap: [(f'site="{site.name}"', held) for site in snap.sites if (held := site.held_s(snap.at_ms))]),
     Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each=lambda site: site.boards.scanning),
     Family("crawl_boards_unscanned", G, ("site",), "Boards whose first scan is not over.",
            each=lambda site: site.boards.unscanned),

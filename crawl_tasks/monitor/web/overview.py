@@ -75,7 +75,7 @@ def said(problem: Problem, text: str) -> str:
 
 def tiles(snapshot: Snapshot, history: History) -> str:
     """Return the numbers of all sites together."""
-    late = sum(site.boards.late for site in snapshot.sites)
+    on_time = sum(site.boards.on_time for site in snapshot.sites)
     boards = sum(site.boards.total for site in snapshot.sites)
     fresh = history.freshness()
     workers = " · ".join(f"{name} {snapshot.workers_of(name)}" for name in snapshot.queues if name != "control")
@@ -83,7 +83,7 @@ def tiles(snapshot: Snapshot, history: History) -> str:
     beat = (gettext("alive"), "good") if snapshot.is_beat_alive else (gettext("silent"), "bad")
     return tiles_of(
         [
-            on_time_tile(late, boards),
+            on_time_tile(on_time, boards),
             tile("pages done", number(snapshot.done)),
             tile("open", number(snapshot.open)),
             tile("dead or parked", number(snapshot.given_up), "note" if snapshot.given_up else ""),
@@ -129,10 +129,10 @@ def tile(name: str, value: str, colour: str = "") -> str:
     return f'<div class="tile"><b class="{colour}">{escape(value)}</b><span>{escape(gettext(name))}</span></div>'
 
 
-def on_time_tile(late: int, boards: int) -> str:
+def on_time_tile(on_time: int, boards: int) -> str:
     """Return the tile of the boards that are scanned on time."""
-    value = gettext("{count} of {total}", count=boards - late, total=boards)
-    return tile("boards on time", value, "bad" if late else "good")
+    value = gettext("{count} of {total}", count=on_time, total=boards)
+    return tile("boards on time", value, "bad" if on_time < boards else "good")
 
 
 def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
@@ -190,7 +190,10 @@ def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
     cells = [
         ("row site", f'<b><a href="/site/{escape(site.name)}">{escape(site.name)}</a></b> {state(site)}'),
         (f"row wide {_colour(problem)}", escape(problem.advice(site.name) if problem else gettext("nothing to do"))),
-        ("nowrap", f'<span class="{"bad" if boards.late else ""}">{boards.on_time}/{boards.total}</span>'),
+        (
+            "nowrap",
+            f'<span class="{"bad" if boards.on_time < boards.total else ""}">{boards.on_time}/{boards.total}</span>',
+        ),
         ("row nowrap", backlog),
         ("nowrap", _rate(pages, moments, gettext("pages per minute"))),
         ("nowrap", _rate(posts, moments, gettext("new posts per minute"))),

@@ -54,7 +54,7 @@ def _tiles(site: SiteSnapshot, snapshot: Snapshot, history: History) -> str:
     counts = site.counts
     return tiles_of(
         [
-            on_time_tile(site.boards.late, site.boards.total),
+            on_time_tile(site.boards.on_time, site.boards.total),
             tile("longest overdue", duration(site.late_s(snapshot.at_ms))),
             *(
                 tile(gettext("{stage} pages done", stage=stage.value), number(count.done))

@@ -8,9 +8,10 @@
 --   2. ready, released, done, for each of list, post, comment
 --   3. addresses in the guard
 --   4. boards, scanning, never scanned, overdue, late, due time of the oldest overdue one
---   5. time at which the gate opens
---   6. number of values of the site's hash, then its names and values
---   7. names and values of the site's statistics
+--   5. boards that are not watched, and some of them, a line each: "<since> <dead, parked, empty or held> <reason> <board>"
+--   6. time at which the gate opens
+--   7. number of values of the site's hash, then its names and values
+--   8. names and values of the site's statistics
 
 local now = now_ms()
 local SEPARATOR = '\0'  -- one text is read ten times faster than as many values
@@ -34,6 +35,14 @@ local function guarded(key)
   return sum
 end
 
+local function unwatched(key)
+  local number, lines = redis.call('HLEN', key .. ':unwatched'), {}
+  if number == 0 then return 0, '' end
+  local page = redis.call('HSCAN', key .. ':unwatched', 0, 'COUNT', 100)[2]
+  for i = 1, #page, 2 do lines[#lines + 1] = page[i + 1] .. ' ' .. page[i] end
+  return number, table.concat(lines, '\n')
+end
+
 local function count_site(site)
   local key = site.key
   local v = {site.rid, redis.call('ZCARD', key .. ':delayed'), redis.call('HLEN', key .. ':parked'),
@@ -49,6 +58,7 @@ local function count_site(site)
   v[#v + 1] = overdue
   v[#v + 1] = overdue > 0 and redis.call('ZCOUNT', key .. ':overdue', '-inf', now - ARGV[1]) or 0
   v[#v + 1] = overdue > 0 and redis.call('ZRANGE', key .. ':overdue', 0, 0, 'WITHSCORES')[2] or 0
+  v[#v + 1], v[#v + 2] = unwatched(key)
   v[#v + 1] = string.format('%.0f', site.opens_at)
   v[#v + 1] = #site.fields
   local all = {table.concat(v, SEPARATOR), table.concat(site.fields, SEPARATOR)}

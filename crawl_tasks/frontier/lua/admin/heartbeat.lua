@@ -1,23 +1,38 @@
 -- Note the heartbeat of a process with its queues, or its end. A process without a heartbeat for a minute is forgotten.
+-- `births` holds the first heartbeat of each process that has not ended in order, as "name birth". The last quarter of an hour
+-- of it shows who died. In containers, all processes may have one name.
 -- KEYS 1: key prefix
 -- ARGV 1: name of the process
 -- ARGV 2: its queues, comma-separated, or '' when it ends
 -- ARGV 3: its start key, or ''
+-- ARGV 4: its version, or ''
+-- ARGV 5: its clock in ms since the epoch
+-- ARGV 6: a word that no process before had
 -- RETURNS 0: {0, processes alive}
 
-local now = now_ms()
+local LASTS = 900000
+
+local now, name, birth = now_ms(), ARGV[1], ARGV[1] .. ' ' .. ARGV[6]
+local function forget(process)
+  redis.call('ZREM', P .. ':alive', process)
+  redis.call('HDEL', P .. ':serves', process)
+  redis.call('HDEL', P .. ':reads', process)
+  redis.call('HDEL', P .. ':facts', process)
+end
+
 if ARGV[2] == '' then
-  redis.call('ZREM', P .. ':alive', ARGV[1])
-  redis.call('HDEL', P .. ':serves', ARGV[1])
-  redis.call('HDEL', P .. ':reads', ARGV[1])
+  forget(name)
+  redis.call('ZREM', P .. ':births', birth)
 else
-  redis.call('ZADD', P .. ':alive', now, ARGV[1])
-  redis.call('HSET', P .. ':serves', ARGV[1], ARGV[2])
-  if ARGV[3] ~= '' then redis.call('HSET', P .. ':reads', ARGV[1], ARGV[3]) end
+  local is_known = string.match(redis.call('HGET', P .. ':facts', name) or '', '^%S+ (%S*)') == ARGV[6]
+  if redis.call('ZADD', P .. ':alive', now, name) == 1 or not is_known then
+    redis.call('ZADD', P .. ':births', now, birth)
+    redis.call('HINCRBY', P .. ':stats', 'worker_starts', 1)
+  end
+  redis.call('HSET', P .. ':serves', name, ARGV[2])
+  if ARGV[3] ~= '' then redis.call('HSET', P .. ':reads', name, ARGV[3]) end
+  redis.call('HSET', P .. ':facts', name, string.format('%.0f %s %s', ARGV[5] - now, ARGV[6], ARGV[4]))
 end
-for _, name in ipairs(redis.call('ZRANGE', P .. ':alive', '-inf', now - 60000, 'BYSCORE', 'LIMIT', 0, CHUNK)) do
-  redis.call('ZREM', P .. ':alive', name)
-  redis.call('HDEL', P .. ':serves', name)
-  redis.call('HDEL', P .. ':reads', name)
-end
+for _, process in ipairs(redis.call('ZRANGE', P .. ':alive', '-inf', now - 60000, 'BYSCORE', 'LIMIT', 0, CHUNK)) do forget(process) end
+redis.call('ZREMRANGEBYSCORE', P .. ':births', '-inf', now - LASTS)
 return {0, redis.call('ZCARD', P .. ':alive')}

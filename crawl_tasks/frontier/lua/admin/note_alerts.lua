@@ -1,10 +1,11 @@
 -- Note the alerts that fire now, so that each is sent once when it begins, again after a while, and once when it ends,
 -- with any number of senders. A notice that could not be sent is undone, and comes again at the next look.
 -- KEYS 1: key prefix
--- ARGV 1: claim, or undo
+-- ARGV 1: claim, undo, or leave: the sender ends in order, and nobody need miss it
 -- ARGV 2: claim: ms after which a lasting alert is sent again. undo: begins, lasts or ended
 -- ARGV 3: claim: names of the alerts that were looked for, comma-separated: only these can have ended. undo: the alert
--- ARGV 4..: claim: the alerts that fire, behind "+", or "?" for one that is too young to begin. undo: when it began, ms
+-- ARGV 4..: claim: the alerts that fire, behind "+", or "?" for one that is too young to begin. undo: when it began, ms. Behind them claim: "@" and the ms
+--   until the sender's next look
 -- RETURNS 0: {0, {change, alert, time of its beginning in ms, ...}}
 
 local now, key = now_ms(), P .. ':alarms'
@@ -19,6 +20,11 @@ if ARGV[1] == 'undo' then
   return {0, {}}
 end
 
+if ARGV[1] == 'leave' then
+  redis.call('HDEL', P .. ':stats', 'alerts_at', 'alerts_every')
+  return {0, {}}
+end
+
 local fires, changes, known = {}, {}, {}
 local held = redis.call('HGETALL', key)  -- bounded: a few for each site and queue
 for i = 1, #held, 2 do known[held[i]] = held[i + 1] end
@@ -29,6 +35,7 @@ end
 for i = 4, #ARGV do
   local mark, alert = string.match(ARGV[i], '^(.)(.*)$')
   fires[alert] = true
+  if mark == '@' then redis.call('HSET', P .. ':stats', 'alerts_at', text(now), 'alerts_every', alert) end
   local since, sent = string.match(known[alert] or '', '^(%d+) (%d+)$')
   if not since and mark == '+' then
     redis.call('HSET', key, alert, text(now) .. ' ' .. text(now))

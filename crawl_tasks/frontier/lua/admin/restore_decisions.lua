@@ -9,12 +9,12 @@
 
 local name, now, restored, is_removed = ARGV[1], now_ms(), 0, 0
 
-local function carry_out_of_board(site, act, id, value)
+local function carry_out_of_board(site, act, id, value, at)
   if has_pending(name) then apply_board(name, id, now) end
   local line, terms = unpack(redis.call('HMGET', board_key(site, id), 'line', 'terms'))
   if not line then return end
   local interval, of = string.match(value, '^(%d+) (.*)$')
-  if act == 'hold' and value == 'held' then hold_board(site, id)
+  if act == 'hold' and value == 'held' then hold_board(site, id, at)
   elseif act == 'hold' then release_board(site, id, now)
   elseif interval and of == terms then fix_board(site, id, interval, now)
   elseif value == 'file' then free_board(site, id, now) end
@@ -23,7 +23,7 @@ end
 local function carry_out(site, subject, value, at)
   local act, id = string.match(subject, '^(%a+) (.*)$')
   if act then
-    carry_out_of_board(site, act, id, value)
+    carry_out_of_board(site, act, id, value, at)
   elseif subject == 'gate' and redis.call('HEXISTS', site.key, 'paused_before') == 0 then
     decisions.apply_gate(name)
   elseif subject == 'site' and value == 'removed' and at < site.since then

@@ -6,10 +6,11 @@
 -- ARGV 2: most pages to take
 -- ARGV 3: ms after which another taker's pages are taken over
 -- ARGV 4: greatest number of a batch that the taker knows of. A Redis that gives it again has lost its last writes
--- RETURNS 0: {0, {id, items, id, items, ...}, number of this batch, last change by pages of this ledger that was acknowledged}
+-- RETURNS 0: {0, {id, items, id, items, ...}, number of this batch, last change by pages of this ledger that was acknowledged,
+--   now in ms}
 
 local stream, group = P .. ':outbox', 'store'
-if redis.call('EXISTS', stream) == 0 then return {0, {}, 0, 0} end
+if redis.call('EXISTS', stream) == 0 then return {0, {}, 0, 0, now_ms()} end
 redis.call('XDEL', stream, '0-1')  -- a first write that frees memory: at maxmemory Redis lets the others follow
 redis.pcall('XGROUP', 'CREATE', stream, group, '0')
 local taken = {}
@@ -36,4 +37,4 @@ if #taken > 0 and number <= known then
   number = known + 1
   redis.call('HSET', P .. ':ages', 'drawn', number, 'older', now_ms())
 end
-return {0, taken, number, tonumber(redis.call('HGET', P .. ':ages', 'own') or 0)}
+return {0, taken, number, tonumber(redis.call('HGET', P .. ':ages', 'own') or 0), now_ms()}

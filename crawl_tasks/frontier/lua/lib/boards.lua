@@ -5,7 +5,7 @@
 -- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first one,
 -- with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
 -- "rows <cursor>", then "sums <cursor> <items> <hours> <rate> <found in time>" for a site with the priced policy.
--- EXPORTS: stage_boards apply_board apply_boards has_pending note_gone plan_board fix_board free_board hold_board release_board
+-- EXPORTS: stage_boards apply_board apply_boards has_pending note_unwatched note_first_page plan_board fix_board free_board hold_board release_board
 
 local ROW = 7  -- values of a board in ARGV: its id, then those of the text. Without a line the board leaves.
 local LASTS_S = 600  -- for which staged boards of a publisher that died are kept
@@ -64,7 +64,10 @@ end
 local function restore_decisions(name, id, board, terms)
   local ms, of = string.match(decisions.value(name, 'interval ' .. id) or '', '^(%d+) (.*)$')
   if ms and of == terms then redis.call('HSET', board, 'fixed_ms', ms, 'terms', terms, 'interval_ms', ms) end
-  if decisions.value(name, 'hold ' .. id) == 'held' then redis.call('HSET', board, 'held', 1) end
+  local last = decisions.last(name, 'hold ' .. id)
+  if not last or last[2] ~= 'held' then return end
+  redis.call('HSET', board, 'held', 1)
+  note_unwatched({key = P .. ':s:' .. name}, id, 'held', '-', last[1])
 end
 
 local function put_in(name, id, row, now)
@@ -94,22 +97,46 @@ local function put_in(name, id, row, now)
   keep_new_boards(key, function(_, new) return new ~= id end)
 end
 
--- Note whether the forum calls the first page of a board gone. The site counts such boards.
-function note_gone(site, id, is_gone, now)
-  local board = site.key .. ':board:' .. id
-  if not is_gone then
-    if redis.call('HDEL', board, 'gone_at') == 1 then redis.call('HINCRBY', site.key, 'gone_boards', -1) end
-  elseif redis.call('SISMEMBER', site.key .. ':boards', id) == 1 and redis.call('HSETNX', board, 'gone_at', now) == 1 then
+-- Note that a board is not watched: its first page is parked or dead, shows no thread any more (empty), or an operator holds it.
+function note_unwatched(site, id, state, reason, now)
+  local key = site.key .. ':unwatched'
+  local since, before = string.match(redis.call('HGET', key, id) or '', '^(%d+) (%a+)')
+  if before ~= state then since = string.format('%.0f', now) end
+  redis.call('HSET', key, id, since .. ' ' .. state .. ' ' .. reason)
+  redis.call('HSET', board_key(site, id), 'unwatched', state)
+end
+
+local function note_watched(site, id)
+  redis.call('HDEL', site.key .. ':unwatched', id)
+  redis.call('HDEL', board_key(site, id), 'unwatched')
+end
+
+-- Note what the first page of a board shows: threads, nothing, a page that may be either, or that the forum calls it gone.
+-- The site counts boards that are gone. Return the rid of the page 1 that was given up before, if one was.
+function note_first_page(site, id, shows, now)
+  local board = board_key(site, id)
+  local v = redis.call('HMGET', board, 'line', 'gone_at', 'unwatched', 'threads', 'dead')
+  if not v[1] then return end
+  if v[2] and shows ~= 'gone' then
+    redis.call('HDEL', board, 'gone_at')
+    redis.call('HINCRBY', site.key, 'gone_boards', -1)
+  elseif shows == 'gone' and not v[2] then
+    redis.call('HSET', board, 'gone_at', now)
     redis.call('HINCRBY', site.key, 'gone_boards', 1)
   end
+  if shows == 'threads' and not v[4] then redis.call('HSET', board, 'threads', 1) end
+  if shows == 'nothing' and v[4] then note_unwatched(site, id, 'empty', '-', now)
+  elseif v[3] and not (v[3] == 'empty' and shows == 'a page') then note_watched(site, id) end
+  return v[5]
 end
 
 -- Take a board out. The counts of its open list pages stay as long as there are any: the file may name the board again.
 local function take_out(name, id)
   local key = P .. ':s:' .. name
   local board = key .. ':board:' .. id
-  local v = redis.call('HMGET', board, 'open', 'full_open', 'walk_open', 'scan', 'full_scan')
-  note_gone({key = key}, id, false)
+  local v = redis.call('HMGET', board, 'open', 'full_open', 'walk_open', 'scan', 'full_scan', 'gone_at')
+  if v[6] then redis.call('HINCRBY', key, 'gone_boards', -1) end
+  redis.call('HDEL', key .. ':unwatched', id)
   redis.call('DEL', board)
   if (v[1] or 0) + (v[2] or 0) + (v[3] or 0) > 0 then
     redis.call('HSET', board, 'open', v[1] or 0, 'full_open', v[2] or 0, 'scan', v[4] or 0, 'full_scan', v[5] or 0)
@@ -191,13 +218,16 @@ function free_board(site, id, now)
 end
 
 -- Take a board out of the schedule.
-function hold_board(site, id)
+function hold_board(site, id, now)
   redis.call('HSET', board_key(site, id), 'held', 1)
+  note_unwatched(site, id, 'held', '-', now)
   redis.call('ZREM', P .. ':boards', site.name .. ' ' .. id)
   redis.call('ZREM', site.key .. ':overdue', id)
 end
 
 -- Put a board that was held back into the schedule.
 function release_board(site, id, now)
-  if redis.call('HDEL', board_key(site, id), 'held') == 1 then plan_board(site, id, now) end
+  if redis.call('HDEL', board_key(site, id), 'held') == 0 then return end
+  note_watched(site, id)
+  plan_board(site, id, now)
 end

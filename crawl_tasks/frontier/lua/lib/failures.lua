@@ -4,7 +4,9 @@
 --
 -- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where the
 -- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
--- EXPORTS: REFUSED note_recent is_strained is_refused_alone was_good_since
+--
+-- `failing` is "<time of the first failure since the last page that came> <their reasons, comma-separated>".
+-- EXPORTS: REFUSED note_recent note_no_page note_page is_strained is_refused_alone was_good_since
 
 local FEW = 5  -- good answers beside a failing page that show a site in order
 local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
@@ -18,6 +20,20 @@ function note_recent(site, now, entry, effort, outcome)
   local said = {string.format('%.0f', now), stage, status or 0, fetch or 0, outcome, string.sub(address, 1, SHOWN)}
   local key = site.key .. ':recent'
   if redis.call('LPUSH', key, table.concat(said, ' ')) >= 2 * RECENT then redis.call('LTRIM', key, 0, RECENT - 1) end
+end
+
+-- Count an attempt that brought no page.
+function note_no_page(site, reason, now)
+  redis.call('HINCRBY', site.key, 'failed_in_a_row', 1)
+  local text = site.failed_in_a_row and redis.call('HGET', site.key, 'failing') or string.format('%.0f ', now)
+  local since, reasons = string.match(text, '^(%d+) (.*)$')
+  if string.find(',' .. reasons .. ',', ',' .. reason .. ',', 1, true) then return end
+  redis.call('HSET', site.key, 'failing', since .. ' ' .. (reasons == '' and reason or reasons .. ',' .. reason))
+end
+
+-- Note that a page came.
+function note_page(site)
+  if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row', 'failing') end
 end
 
 -- Return the last attempts, newest first.

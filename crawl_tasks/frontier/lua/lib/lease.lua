@@ -66,7 +66,7 @@ function lease_request(site, rid, now, ready, slack)
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
   if site.delay > 0 then
     learn_lead(site, now, released_at, ready)
-    ends = reserve(site, token, begins, math.min(slack, site.delay / 2))
+    ends = reserve(site, token, begins, math.min(slack, site.delay / 2), true)
   end
   local deadline = site.delay > 0 and ends + site.lease or now + site.lease
   redis.call('ZADD', site.key .. ':leased', deadline, rid)

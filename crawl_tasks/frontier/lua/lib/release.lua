@@ -1,7 +1,7 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
 -- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored shelved_site store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
--- EXPORTS: bury drop_request revive start_kind put_start refuse_start return_start
+-- EXPORTS: bury drop_request revive let_dead_page_go retry_dead_page start_kind put_start refuse_start return_start
 
 -- Release --------------------------------------------------------------------------------------------------
 
@@ -229,15 +229,6 @@ local function end_unread(site, level, address, payload, now)
   close_scan(site, payload, level, 0, now)
 end
 
--- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
-function bury(site, entry, reason, now, state)
-  state = state or 'dead'
-  local rid, stage, level, address, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ (%S+) (.*)$')
-  redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
-  tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
-  if stage == 'list' and state == 'dead' then end_unread(site, level, address, payload, now) end
-end
-
 -- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
 -- board's scan.
 function drop_request(site, entry, is_open, now)
@@ -253,6 +244,50 @@ function revive(site, state, rid, entry)
   local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
   append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
   if stage == 'list' and state == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), level, 1) end
+end
+
+-- Give a board's dead page 1 up for good: another one was tried instead of it, or read.
+function let_dead_page_go(site, id, now)
+  local key = board_key(site, id)
+  local rid = redis.call('HGET', key, 'dead')
+  redis.call('HDEL', key, 'dead')
+  local text = rid and redis.call('HGET', site.key .. ':dead', rid)
+  if not text then return end
+  redis.call('HDEL', site.key .. ':dead', rid)
+  drop_request(site, string.match(text, '\n(.*)$'), false, now)
+end
+
+-- Begin a board's scan with its dead page 1, so that a board has one such entry however often it is tried. Return whether
+-- there is one with the address that the site file gives the board now.
+function retry_dead_page(site, id, rid, line)
+  local key, text = site.key .. ':dead', rid and redis.call('HGET', site.key .. ':dead', rid)
+  local entry = string.match(text or '', '\n(.*)$')
+  if not entry or string.match(entry, '^%d+ list %d %d+ (%S+)') ~= string.match(line, '^%S+ %p list %d (%S+)') then return false end
+  redis.call('HDEL', key, rid)
+  revive(site, 'dead', rid, entry)
+  return true
+end
+
+-- Note that the page 1 of a board's scan is given up: nobody watches the board until one is read.
+local function note_unread(site, rid, level, payload, reason, now, state)
+  local said = cjson.decode(payload)
+  local key = board_key(site, said[1])
+  if said[2] > 1 or board_field(said, level) ~= 'open' or redis.call('HEXISTS', key, 'line') == 0 then return end
+  if state == 'dead' and redis.call('HGET', key, 'dead') ~= rid then
+    let_dead_page_go(site, said[1], now)
+    redis.call('HSET', key, 'dead', rid)
+  end
+  note_unwatched(site, said[1], state, string.match(reason, '^%S*'), now)
+end
+
+-- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
+function bury(site, entry, reason, now, state)
+  state = state or 'dead'
+  local rid, stage, level, address, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ (%S+) (.*)$')
+  redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
+  tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
+  if stage == 'list' then note_unread(site, rid, level, payload, reason, now, state) end
+  if stage == 'list' and state == 'dead' then end_unread(site, level, address, payload, now) end
 end
 
 -- Start entries of other programs ----------------------------------------------------------------------------

@@ -11,15 +11,16 @@ local PROMPT = 1  -- ms of the promised 5 (TOLERANCE_S): the rest is for clocks,
 ON_ITS_WAY = 3000  -- ms for which a request that is released, and not leased, counts as the next slot
 AHEAD = 500  -- ms that a slot is reserved ahead at the most, as a worker waits for it
 WIDEST = 1000  -- ms that a slot lasts at the most
+local LATE = 50  -- ms by which a slot that is longer than its delay needs is late at the least: machines are busy for that long
 local LATE_TICK = 250  -- ms by which a tick may be late: if a release is later still, nothing was ready
 
--- Reserve a slot for the holder of a token. Return its end.
-function reserve(site, token, begins, slack)
+-- Reserve a slot for the holder of a token. Return its end. The slot of a lease counts as late where it is that much longer.
+function reserve(site, token, begins, slack, is_of_lease)
   local more = math.max(0, slack - PROMPT)
   site.next_at = begins + more + site.delay
   local next_at = string.format('%.0f', site.next_at)
   redis.call('HSET', site.key, 'next_at', next_at, 'turn', token .. ' ' .. next_at)
-  if more > site.delay / 10 then tally(site, 'late_slots', 1) end
+  if is_of_lease and more > math.max(LATE, site.delay / 10) then tally(site, 'late_slots', 1) end
   return begins + PROMPT + more
 end
 

@@ -103,7 +103,7 @@ if tonumber(ARGV[5]) > 0 then
   end
 end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
-if site.failed_in_a_row then redis.call('HDEL', site.key, 'failed_in_a_row') end
+note_page(site)
 count_effort(site, stage, ARGV[8])
 note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
@@ -113,7 +113,11 @@ if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, left_out > 0 and '' or ARGV[10], now) end
 note_answer(site, stage, ARGV[2], string.sub(ARGV[7], 1, 5) ~= 'gone:' and not is_unchanged)
 if stage == 'list' and ARGV[7] ~= 'gone:list' then believe_gone(site, now) end
-if listed and listed[2] == 1 then note_gone(site, listed[1], ARGV[7] == 'gone:list', now) end
+if listed and listed[2] == 1 then
+  local shows = ARGV[7] == 'gone:list' and 'gone' or tonumber(ARGV[11]) > 0 and 'threads' or 'nothing'
+  if is_unchanged or is_front or listed[4] then shows = shows == 'gone' and shows or 'a page' end
+  if note_first_page(site, listed[1], shows, now) then let_dead_page_go(site, listed[1], now) end
+end
 if ARGV[7] ~= '' then redis.call('HINCRBY', site.key, ARGV[7], 1) end
 for reason, n in string.gmatch(ARGV[9], '(%S+) (%d+)') do count_dropped(site, reason, n) end
 put_items(site, now, ARGV[4] .. ',' .. cjson.encode(trail) .. ']')

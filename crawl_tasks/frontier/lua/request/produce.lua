@@ -56,7 +56,7 @@ local function begin_scan(site, id, name, key, v)
   if walked > 1 then redis.call('HSET', key, 'walk', math.max(walked, tonumber(v.walk or 0))) end
   redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0)
   if is_first(site, id) then line = with_level(line, as_backfill) elseif v.ping then line = with_level(line, as_pinged) end
-  admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true)
+  if not retry_dead_page(site, id, v.dead, line) then admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true) end
   plan_scan(site, id, now + v.interval_ms, v.interval_ms, v.min_ms == v.max_ms)
   admitted = admitted + 1
 end
@@ -78,7 +78,7 @@ local function reserve_scan(site, id, v, due)
   return at
 end
 
-local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping'}
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping', 'dead'}
 local function read_board(site, id, key)
   if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}

@@ -7,6 +7,7 @@
 -- ARGV 4: late: nothing was sent in the slot. next: something was. sent: a request left late, and moves the next slot
 -- ARGV 5: ms from now until the caller can send. With sent: the negative time since the request left
 -- ARGV 6: ms by which the caller may send late
+-- ARGV 7: 1 where this lateness is to be counted: once an attempt, else 0
 -- RETURNS 0: {0, now in us, beginning and end of the slot in ms}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
@@ -22,7 +23,8 @@ if token ~= ARGV[3] then return {-2, 0, 0, 0} end
 
 local v = redis.call('HMGET', site.key, 'next_at', 'turn')
 local next_at = tonumber(v[1] or 0)  -- not site.next_at: nobody waits for the end of the quiet hours
-if ARGV[4] ~= 'next' then tally(site, 'late_slots', 1) end
+if ARGV[7] == '1' then tally(site, 'late_slots', 1) end
+if ARGV[4] == 'next' then tally(site, 'further', 1) end
 note_change(site)
 if site.delay <= 0 then  -- no slots: the request is only counted
   if site.daily_budget > 0 then spend(site, now) end

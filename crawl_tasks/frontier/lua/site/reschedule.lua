@@ -36,7 +36,7 @@ for i = 6, #ARGV do
     decisions.decide(site.name, 'interval ' .. id, 'file', ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'hold' then
-    hold_board(site, id)
+    hold_board(site, id, now)
     decisions.decide(site.name, 'hold ' .. id, 'held', ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'go' then

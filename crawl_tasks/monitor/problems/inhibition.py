@@ -1,0 +1,66 @@
+"""Inhibition: a problem that follows from another one is not told beside that one.
+
+The remedies of a cause and of its consequences would contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from crawl_tasks.monitor.problems.kinds import Problem
+
+WORKER: Final = "CrawlNoWorker"
+BEAT: Final = "CrawlBeatSilent"
+
+_SLOW: Final = frozenset(("CrawlSiteLate", "CrawlNoProgress", "CrawlFewItems", "CrawlGoalMissed"))
+_FAILS: Final = _SLOW | {"CrawlErrorRatio", "CrawlRetrying", "CrawlSlowedDown"}
+_UNREAD: Final = _FAILS | {"CrawlNoPages", "CrawlBoardsUnwatched"}
+
+OF_SITE: Final[Mapping[str, frozenset[str]]] = {
+    "CrawlLoginRefused": _UNREAD | {"CrawlSiteRefuses"},
+    "CrawlDenied": _UNREAD | {"CrawlParked"},
+    "CrawlArchiveFails": _UNREAD,
+    "CrawlQuarantined": _UNREAD | {"CrawlParked", "CrawlParserBroken"},
+    "CrawlHung": _FAILS | {"CrawlNoPages"},
+    "CrawlParserBroken": _FAILS | {"CrawlNoPages"},
+    "CrawlSiteRefuses": _FAILS | {"CrawlNoPages"},
+    "CrawlNoPages": _FAILS | {"CrawlBoardsUnwatched"},
+    "CrawlBacklogFull": frozenset(("CrawlSiteLate",)),
+    "CrawlPausedLong": frozenset(("CrawlPaused", "CrawlDraining")),
+    "CrawlSiteWithoutFile": frozenset(("CrawlDraining",)),
+}
+"""The kinds that follow from a kind of the same site."""
+
+_STORE: Final = frozenset(("CrawlOutboxGrows", "CrawlOutboxFull", "CrawlStoreFails", "CrawlShelved"))
+_STILL: Final = _SLOW | {"CrawlBacklogFull"}
+OF_INSTALLATION: Final[Mapping[str, frozenset[str]]] = {
+    "CrawlHalted": _STILL | {"CrawlNoSite"},
+    "CrawlRedisRefuses": _STILL
+    | _UNREAD
+    | _STORE
+    | {WORKER, BEAT, "CrawlRedisMemory", "CrawlAlertsSilent", "CrawlWorkersDie"},
+    WORKER: _STILL,
+    BEAT: frozenset(("CrawlSiteLate", "CrawlFewItems")),
+    "CrawlStoreFails": _STILL | {"CrawlOutboxGrows", "CrawlOutboxFull"},
+    "CrawlOutboxFull": _STILL | {"CrawlOutboxGrows"},
+}
+"""The kinds that follow from a kind of the whole installation, of it or of any site."""
+
+
+class Finding(NamedTuple):
+    """A problem that holds, the cell in which it was found, and whether it follows from another one."""
+
+    problem: Problem
+    cell: str
+    is_implied: bool = False
+
+
+def with_inhibited(found: Sequence[tuple[str, Problem]]) -> list[Finding]:
+    """Return problems, each behind its cell, with those marked that follow from another one of the cell."""
+    of_site = {(problem.subject, name) for _, problem in found for name in OF_SITE.get(problem.name, ())}
+    of_cell = {(cell, name) for cell, problem in found for name in OF_INSTALLATION.get(problem.name, ())}
+    return [
+        Finding(problem, cell, (problem.subject, problem.name) in of_site or (cell, problem.name) in of_cell)
+        for cell, problem in found
+    ]
