@@ -17,9 +17,9 @@ from typing import Final, NamedTuple, Self, cast
 
 from sqlalchemy import Text, and_, column, values
 
-from crawl_tasks.errors import StoreError
+from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.store.author_rows import key_of
-from crawl_tasks.store.change_feed import stream_changes
+from crawl_tasks.store.change_feed import last_change, stream_changes
 from crawl_tasks.store.rows import Row
 from crawl_tasks.store.search_text import characters, match_expression, tokenized
 from crawl_tasks.store.selection import ExportKind, RowSelection, Source
@@ -220,10 +220,15 @@ class SearchIndex:
         """Return whether the file is the index of this database as it is now, in our layout."""
         found = self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
         meta = dict(self._connection.execute("SELECT name, value FROM meta")) if found else {}
-        return meta.items() >= self._wanted.items() and self._is_past(meta["witness"])
+        return meta.items() >= self._wanted.items() and self._is_past(int(meta["change"]), meta["witness"])
 
-    def _is_past(self, witness: str) -> bool:
+    def _is_past(self, known: int, witness: str) -> bool:
         """Return whether the last row taken in is stored as of then or later. In a restored database it is not."""
+        try:
+            with self._store.database.reading() as connection:
+                last_change(connection, known)
+        except ConfigError:
+            return False
         if witness == "null":
             return True
         change, key = json.loads(witness)
@@ -237,8 +242,8 @@ class SearchIndex:
             key = _key(row)
             _, _, _, author, author_id, title, body, created_at, first_seen_at, content_hash = row
             moment = cast("float", first_seen_at if created_at is None else created_at)
-            digest = f"{content_hash} {int(moment)}"
             person = key_of(cast("str | None", author_id), cast("str | None", author)) or None
+            digest = f"{content_hash} {int(moment)} {person or ''} {author or ''}"
             known = connection.execute(
                 "SELECT id, digest FROM documents WHERE site = ? AND post_id = ? AND comment_id = ?", key
             ).fetchone()

@@ -155,6 +155,32 @@ def test_an_edit_a_deletion_and_a_removed_site_are_followed(store: Store, tmp_pa
     assert found(store, tmp_path, "second") == []
 
 
+def test_an_author_is_found_by_the_name_of_now(store: Store, tmp_path: Path) -> None:
+    store.write([page(Comment("1", "a", 1.0, author="ann", body="word"))])
+    assert found(store, tmp_path, "word", RowSelection(authors=["ann"])) == ["a"]
+
+    store.write([page(Comment("1", "a", 2.0, author="anna", body="word"))])
+
+    assert found(store, tmp_path, "word", RowSelection(authors=["anna"])) == ["a"]
+    assert found(store, tmp_path, "word", RowSelection(authors=["ann"])) == []
+
+
+def test_a_database_that_was_restored_and_recovered_makes_the_index_anew(store: Store, tmp_path: Path) -> None:
+    store.write([page(Comment("1", "a", 1.0, body="old")), page(Comment("1", "b", 1.0, body="word"))], "crawl:0")
+    store.write([page(Comment("1", "a", 2.0, body="new"))], "crawl:0")
+    store.write([page(Comment("1", "c", 2.0, body="last"))], "crawl:0")
+    assert found(store, tmp_path, "new") == ["a"]
+
+    with store.database.writing() as connection:  # the backup of the first change
+        connection.exec_driver_sql("UPDATE comments SET body = 'old', change_id = 1 WHERE comment_id = 'a'")
+        connection.exec_driver_sql("DELETE FROM comments WHERE comment_id = 'c'")
+        connection.exec_driver_sql("UPDATE meta SET value = '1' WHERE name IN ('change', 'change@crawl:0')")
+    store.settle_change("crawl:0", 3)
+    store.write([page(Comment("1", "c", 3.0, body="last"))], "crawl:0")
+
+    assert found(store, tmp_path, "old") == ["a"]
+
+
 def test_the_newest_come_first_and_a_selection_chooses(store: Store, tmp_path: Path) -> None:
     comments = [Comment("1", f"{n:03}", 1.0, author=f"a{n % 7}", created_at=n, body="word") for n in range(300)]
     store.write(
