@@ -40,7 +40,7 @@ from crawl_tasks.store.tables import (
     versions,
 )
 
-_INTERNAL: Final = frozenset({"stamps", PLACED_ID})
+_INTERNAL: Final = "stamps"
 DAY_S: Final = 86400
 # The years 1 to 9999 in seconds: Python, pandas and DuckDB read them all.
 EARLIEST_S: Final = -62_135_596_800
@@ -176,7 +176,7 @@ class RowSelection:
     def _items(self, table: Table) -> Source:
         kind = table.name.removesuffix("s")
         columns = [_constant("kind", kind)]
-        columns += [_column(one.name, one) for one in table.columns if one.name not in _INTERNAL]
+        columns += [_column(one.name, one) for one in table.columns if one.name != _INTERNAL]
         rows: FromClause = table
         if table is comments:
             rows = table.outerjoin(posts, _same(table, posts, "site", "post_id"))

@@ -160,7 +160,7 @@ posts = Table(
     _content_hash(),
     _change_id(),
     _crawled_at(),
-    _number(PLACED_ID, "Internal: the transaction that last gave the thread another board. Exports leave it out."),
+    _number(PLACED_ID, "The transaction that gave the thread its board. NULL before schema 6."),
     Index("posts_by_forum", "site", "forum_id"),
     Index("posts_by_time", "created_at"),
     Index("posts_by_site", "site", "created_at"),
