@@ -1,4 +1,4 @@
-"""The memory of a process for the requests of scripts: answers that are kept, and addresses that take too long."""
+"""The memory of a process for the requests of scripts: answers that are kept, addresses that are slow or missing."""
 
 from __future__ import annotations
 
@@ -101,6 +101,28 @@ class SlowRequests:
         if address is None or self._clock() - address.last_at >= HELD_S:
             return False
         return address.slow >= _HELD_AFTER or is_long_poll(url)
+
+
+class MissingScripts:
+    """The scripts that a forum links and does not have. Thread-safe.
+
+    While a forum is being updated, a script may be missing for some minutes. One that is missing for longer is missing
+    to each visitor, and no page is a part for that.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    def note(self, site: str, url: str, *, is_missing: bool) -> bool:
+        """Note whether a script is missing, and return whether it has been missing for long."""
+        if not is_missing:
+            self._since.pop((site, url), None)
+            return False
+        since = self._since.setdefault((site, url), self._clock())
+        if len(self._since) > MOST_ADDRESSES:
+            self._since.popitem(last=False)
+        return self._clock() - since >= HELD_S
 
 
 def is_long_poll(url: str) -> bool:

@@ -23,7 +23,7 @@ from crawl_tasks.errors import (
     TooLarge,
 )
 from crawl_tasks.fetch.browser_page import HELD, MOST_REQUESTS, PageAnswer, PageRequest
-from crawl_tasks.fetch.browser_requests import KeptScripts, SlowRequests, is_long_poll
+from crawl_tasks.fetch.browser_requests import KeptScripts, MissingScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.throttle import Clock, Throttle
 from crawl_tasks.model import Fetched, HttpRequest
@@ -44,6 +44,7 @@ _MOST_GAPS = 5
 _MOST_REFUSALS = 20
 _SERVER_FAILED = 500
 _DENIALS = (401, 403, 404)
+_MISSING = (404, 410)
 
 # These are the matter of our own client, and the client has undone the content encoding. The browser knows no cookie
 # but those that scripts of the page have set.
@@ -68,9 +69,10 @@ class PageRequests:
         send: SendAs,
         kept: KeptScripts,
         slow: SlowRequests,
+        missing: MissingScripts,
     ) -> None:
         self._page, self._site, self._render, self._policy = page, site, render, policy
-        self._clock, self._send, self._kept, self._slow = clock, send, kept, slow
+        self._clock, self._send, self._kept, self._slow, self._missing = clock, send, kept, slow, missing
         self._lock = threading.Lock()
         self._documents = 0
         self._gaps: dict[str, None] = {}
@@ -141,7 +143,12 @@ class PageRequests:
             self._slowest_ms = max(self._slowest_ms, page.elapsed_ms)
         if ask.kind == "document":
             self._url = page.url
-        elif page.status >= _SERVER_FAILED or (ask.kind == "script" and error is not None):
+        elif ask.kind == "script":
+            is_missing = page.status in _MISSING
+            is_for_long = self._missing.note(self._site, url, is_missing=is_missing)
+            if error is not None and not is_for_long:
+                self._note_gap(ask, f"{page.status}")
+        elif page.status >= _SERVER_FAILED:
             self._note_gap(ask, f"{page.status}")
         elif page.status in _DENIALS and origin == origin_of(self._page.url):
             self._was_denied = True

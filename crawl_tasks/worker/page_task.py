@@ -39,7 +39,7 @@ from crawl_tasks.worker.page_reading import read_page
 from crawl_tasks.worker.page_validation import PageValidation
 from crawl_tasks.worker.task_message import TaskMessage, request_of, validate
 from crawl_tasks.worker.task_result import Outcome, TaskResult
-from crawl_tasks.worker.truncated_threads import LOOKS, TruncatedThreads
+from crawl_tasks.worker.truncated_threads import LOOKS, TruncatedThreads, is_whole
 
 if TYPE_CHECKING:
     from crawl_tasks.monitor.traces import Traces
@@ -166,6 +166,8 @@ class PageTask:
             if page.is_unsigned and lease.attempt < min(LOOKS, site.retry.max_attempts):
                 raise GuestPage(f"{error}; the page does not say who asked for it") from None
             raise
+        if page.gaps and is_whole(site, lease, parsed):
+            parsed = parsed._replace(broke_off="")
         if parsed.broke_off and lease.attempt < site.retry.max_attempts:
             raise Truncated(f"{page.url}: {parsed.broke_off}")
         if lease.request.stage is Stage.POST and not (page.is_unchanged or parsed.broke_off):

@@ -209,19 +209,27 @@ def _thread_links(site: CompiledSite, page: Fetched) -> int:
     return len(found)
 
 
-def lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
-    """Yield whether a thread has the replies that its row counted, by a revision that begins with their number."""
+def listed_replies(site: CompiledSite, request: Request, parsed: Parsed) -> int | None:
+    """Return the replies that the row of a thread counted, by a revision that begins with their number.
+
+    None where the row counted none, or the thread's page does not show all of them.
+    """
     signs, spec = site.site.list.revision, site.site
     count = request.revision.partition("|")[0]
     if not signs or signs[0].field != "reply_count" or not count.isdigit() or len(count) > _MOST_DIGITS:
-        return
-    if int(count) < _MANY_REPLIES or parsed.is_cut:
-        return
+        return None
     has_more = any(child.stage is Stage.COMMENT for child in parsed.children)
-    if (spec.comment or spec.post.comments or spec.post.parser) and not has_more:
+    reads_replies = spec.comment or spec.post.comments or spec.post.parser
+    return int(count) if reads_replies and not (has_more or parsed.is_cut) else None
+
+
+def lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+    """Yield whether a thread has the replies that its row counted."""
+    count = listed_replies(site, request, parsed)
+    if count is not None and count >= _MANY_REPLIES:
         read = len(parsed.items.comments)
         text = f"{count} replies in the list, {read} read on {request.address}"
-        yield "replies", text if 2 * read < int(count) else ""
+        yield "replies", text if 2 * read < count else ""
 
 
 def _unread_pages(site: Site, request: Request, page: Fetched, parsed: Parsed) -> Iterator[tuple[str, str]]:

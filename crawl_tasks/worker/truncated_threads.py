@@ -8,10 +8,10 @@ from collections import Counter
 from typing import Final
 
 from crawl_tasks.errors import GuestPage, TruncatedThread
-from crawl_tasks.model import Fetched, Lease, Parsed
+from crawl_tasks.model import Fetched, Lease, Parsed, Stage
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.registry.site_registry import CompiledSite
-from crawl_tasks.worker.page_validation import lost_replies
+from crawl_tasks.worker.page_validation import listed_replies, lost_replies
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +21,12 @@ MOST_IN_A_ROW: Final = 5
 """Threads of a site that stayed short until only a few more are looked at again: its lists count otherwise."""
 RARE: Final = 16
 """Of a site whose threads stay short one thread of so many is looked at again."""
+
+
+def is_whole(site: CompiledSite, lease: Lease, parsed: Parsed) -> bool:
+    """Return whether a thread's page has all the replies that its list counts: what did not come is no part of it."""
+    listed = listed_replies(site, lease.request, parsed) if lease.request.stage is Stage.POST else None
+    return listed is not None and len(parsed.items.comments) >= listed
 
 
 class TruncatedThreads:

@@ -125,3 +125,19 @@ def test_what_is_refused_to_each_page_is_a_remark_and_no_doubt(crawl: SmallCrawl
 
     assert parsed.notes == ("fetch of other.test was refused: it is not in `hosts`, or not public (1)",)
     assert (parsed.broke_off, page.gaps) == ("", ())
+
+
+@pytest.mark.parametrize(("listed", "tries"), [("1", 1), ("2", 2)])
+def test_a_thread_with_all_replies_of_its_list_is_whole_whatever_else_did_not_come(
+    crawl: SmallCrawl, forum: SmallForum, listed: str, tries: int
+) -> None:
+    forum.board("1", 1, f"5 {listed}")
+    forum.thread("5", more=REPLY + SCRIPT)
+    forum.statuses["/api"] = 500
+
+    crawl.scan()
+    try_again(crawl)
+
+    assert forum.asked.count("/post/5") == tries
+    assert [reply.comment_id for items in crawl.items() for reply in items.comments] == ["7"]
+    assert ("/post/5" in crawl.scan()) is (tries > 1)

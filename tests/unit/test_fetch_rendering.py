@@ -621,6 +621,25 @@ def test_a_script_that_is_not_there_leaves_a_gap_and_a_picture_does_not(draw: Dr
     assert drawn.gaps == (f"script {forum.base}/app.js: 404",)
 
 
+def test_a_script_that_is_missing_for_long_is_missing_to_all(
+    draw: Draw, fetcher: Fetcher, forum: HostileServer
+) -> None:
+    now = 1.0
+    fetcher._renderer()._missing = browser_requests.MissingScripts(lambda: now)
+    markup = "<script src=/app.js></script>"
+
+    gaps = []
+    for step in (0.0, browser_requests.HELD_S / 2, browser_requests.HELD_S):
+        now += step
+        gaps.append(draw(markup=markup).gaps)
+    forum.routes["/app.js"] = page(b"", Cache_Control="no-store", Content_Type="text/javascript")
+    gaps.append(draw(markup=markup).gaps)
+    del forum.routes["/app.js"]
+    gaps.append(draw(markup=markup).gaps)
+
+    assert [len(one) for one in gaps] == [1, 1, 0, 0, 1]
+
+
 def test_what_other_hosts_are_asked_for_leaves_no_gap(draw: Draw, canary: HostileServer) -> None:
     drawn = draw(f"fetch('http://{canary.place}/count').catch(() => tell('refused'))")
 
