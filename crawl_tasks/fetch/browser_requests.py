@@ -103,7 +103,7 @@ class SlowRequests:
         return address.slow >= _HELD_AFTER or is_long_poll(url)
 
 
-class MissingScripts:
+class LostScripts:
     """The scripts that a forum links and does not have. Thread-safe.
 
     While a forum is being updated, a script may be missing for some minutes. One that is missing for longer is missing

@@ -23,7 +23,7 @@ from crawl_tasks.errors import (
     TooLarge,
 )
 from crawl_tasks.fetch.browser_page import HELD, MOST_REQUESTS, PageAnswer, PageRequest
-from crawl_tasks.fetch.browser_requests import KeptScripts, MissingScripts, SlowRequests, is_long_poll
+from crawl_tasks.fetch.browser_requests import KeptScripts, LostScripts, SlowRequests, is_long_poll
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.throttle import Clock, Throttle
 from crawl_tasks.model import Fetched, HttpRequest
@@ -69,7 +69,7 @@ class PageRequests:
         send: SendAs,
         kept: KeptScripts,
         slow: SlowRequests,
-        missing: MissingScripts,
+        missing: LostScripts,
     ) -> None:
         self._page, self._site, self._render, self._policy = page, site, render, policy
         self._clock, self._send, self._kept, self._slow, self._missing = clock, send, kept, slow, missing

@@ -12,7 +12,7 @@ from typing import Final
 from crawl_tasks.errors import FetchError, ParseError
 from crawl_tasks.fetch.browser import Browser
 from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer, PageRequest
-from crawl_tasks.fetch.browser_requests import KeptScripts, MissingScripts, SlowRequests
+from crawl_tasks.fetch.browser_requests import KeptScripts, LostScripts, SlowRequests
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.page_requests import Found, PageRequests, SendAs, shown
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
@@ -30,7 +30,7 @@ class Rendering:
         self._browser = browser
         self._kept = KeptScripts()
         self._slow = SlowRequests()
-        self._missing = MissingScripts()
+        self._missing = LostScripts()
 
     def draw(
         self, page: Fetched, site: str, render: RenderPolicy, policy: FetchPolicy, clock: Clock, send: SendAs

@@ -625,7 +625,7 @@ def test_a_script_that_is_missing_for_long_is_missing_to_all(
     draw: Draw, fetcher: Fetcher, forum: HostileServer
 ) -> None:
     now = 1.0
-    fetcher._renderer()._missing = browser_requests.MissingScripts(lambda: now)
+    fetcher._renderer()._missing = browser_requests.LostScripts(lambda: now)
     markup = "<script src=/app.js></script>"
 
     gaps = []
