@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import base64
+import copy
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 from kombu.exceptions import DecodeError
 from kombu.transport import virtual
 
+from crawl_tasks.frontier.envelope import HINT_END, HINTED
+
 _MARK = "crawl_at"
 """The header that only the frontier writes."""
 
 _ENCODINGS = (None, "utf-8", "base64")
+
+MOST_WAIT = timedelta(days=2)
+"""The time ahead that the eta of a message may lie at most."""
+
+_CHORD = re.compile(rb'"subtask_type": ?"chord"')
+_TIME = re.compile(r"\d{4}-\d\d-\d\d")
 
 # Celery starts these after the task: a malformed one fails outside of the task.
 _CALLS = ("callbacks", "errbacks", "chain")
@@ -33,6 +44,8 @@ def readable(message: bytes) -> dict[str, Any]:
     """
     payload: dict[str, Any] = orjson.loads(message)
     properties, headers = payload["properties"], payload["headers"]
+    if not isinstance(headers, dict) or not isinstance(properties, dict):
+        raise TypeError("its headers and properties are no objects")
     texts = [payload["body"], properties["delivery_tag"], properties["delivery_info"]["routing_key"]]
     # Messages without a task are of the workers' remote control.
     if "task" in headers:
@@ -44,10 +57,23 @@ def readable(message: bytes) -> dict[str, Any]:
     encoding = properties.get("body_encoding")
     if encoding not in _ENCODINGS:
         raise ValueError("the body's encoding is neither utf-8 nor base64")
-    # A forged hint ends where its task fails. Any other message would come back to the queue and end the next worker.
-    if "task" in headers and _MARK not in headers:
+    # A kilobyte may unpack to gigabytes.
+    if headers.get("compression"):
+        raise ValueError("it is compressed, which no message here need be")
+    if _MARK in headers:
+        # Celery is not asked to check a hint, so it is nothing but what the frontier writes.
+        if headers.get("task") not in HINTED or not payload["body"].endswith(HINT_END):
+            raise ValueError("it is marked as a message of the frontier, and is none")
+    elif "task" in headers:
+        _check_eta(headers.get("eta"))
         _check_body(base64.b64decode(payload["body"], validate=True) if encoding == "base64" else payload["body"])
     return payload
+
+
+def _check_eta(eta: object) -> None:
+    """Refuse a time far ahead: the worker would hold the message until then. Celery itself refuses what is no time."""
+    if isinstance(eta, str) and _TIME.match(eta) and eta[:10] > (datetime.now(UTC) + MOST_WAIT).date().isoformat():
+        raise ValueError(f"its eta {eta[:40]} is more than {MOST_WAIT.days} days ahead")
 
 
 def _check_body(text: str | bytes) -> None:
@@ -59,6 +85,22 @@ def _check_body(text: str | bytes) -> None:
             raise ValueError("the body is not arguments, named arguments and what to call next: [[], {}, {}]")
     if not all(isinstance(call, dict) and isinstance(call.get("task"), str) for call in calls):
         raise ValueError("what to call next is no task")
+    if links.get("chord") or (calls and _CHORD.search(text if isinstance(text, bytes) else text.encode())):
+        raise ValueError("it is of a chord, which waits for results that nobody keeps")
+    if calls:
+        _check_calls(calls)
+
+
+def _check_calls(calls: list[dict[str, Any]]) -> None:
+    """Check that Celery can read what to call next. It tries only after the task, and would never acknowledge it."""
+    # Few messages call anything, and the import takes 30 ms.
+    from celery.canvas import Signature  # noqa: PLC0415
+
+    try:
+        for call in calls:
+            Signature.from_dict(copy.deepcopy(call))
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"what to call next cannot be read: {type(error).__name__}") from None
 
 
 class Message(virtual.Message):

@@ -267,7 +267,7 @@ class Channel(stock.Channel):
     def _deliver(self, message: bytes, queue: str) -> None:
         try:
             payload = readable(message)
-        except (LookupError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             self._set_aside(message, queue, str(error))
             return
         # Celery uses the parts of a message unchecked, so any of these errors may come out of a strange one.

@@ -24,6 +24,7 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems import setup_kinds as kinds
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.permissions import open_to_others
 from crawl_tasks.registry.site_publisher import is_public
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.schema import Site
@@ -53,6 +54,9 @@ def examine_machine(settings: Settings) -> Iterator[Fact | Problem]:
     yield from _python()
     yield from _packages()
     yield _directory(settings.state_dir)
+    yield from _open_to_others(settings.state_dir)
+    if settings.web_hosts and not settings.web_password:
+        yield kinds.PAGE_OPEN.problem()
     yield open_files()
     yield from _sites(settings)
     yield _database(settings)
@@ -78,6 +82,7 @@ def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Pro
             yield kinds.REDIS_EVICTS.problem(policy=policy)
         if not durable:
             yield kinds.REDIS_FORGETS.problem()
+    yield from _who_may_enter(frontier, settings)
     skew_s = abs(frontier.clock_ms() / 1000 - time.time())
     if skew_s > CLOCK_SKEW_S:
         yield kinds.CLOCK_SKEW.problem(duration=duration(skew_s))
@@ -107,6 +112,25 @@ def _directory(directory: Path, least_bytes: int = LEAST_DISK_BYTES) -> Fact | P
     if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
         return Fact("state", gettext("{path} is writable", path=directory))
     return kinds.STATE_DIRECTORY.problem(path=directory, parent=there)
+
+
+def _open_to_others(directory: Path) -> Iterator[Problem]:
+    """Name what other users may read of a state directory, which holds texts from behind logins and Redis' password."""
+    if found := open_to_others(directory):
+        yield kinds.STATE_OPEN.problem(count=len(found), path=found[-1], directory=directory)
+
+
+def _who_may_enter(frontier: Frontier, settings: Settings) -> Iterator[Problem]:
+    if not frontier.client.connection_pool.connection_kwargs.get("password"):
+        yield kinds.REDIS_OPEN.problem()
+        return
+    try:
+        is_nameless = frontier.client.acl_whoami() in ("default", b"default")
+    except redis.RedisError:  # a user that may not even ask for its name
+        return
+    # The embedded Redis has no other user, and a new password at each start.
+    if is_nameless and "redis_url" in settings.model_fields_set:
+        yield kinds.REDIS_NAMELESS.problem()
 
 
 def open_files() -> Fact | Problem:

@@ -15,7 +15,13 @@ from crawl_tasks.queues import STAGE_TASKS, STORE_ITEMS, STORE_QUEUE
 HINT_MARK = '"crawl_at":'
 """The mark of our hints in the raw text. Messages that other programs put on the queues lack the mark."""
 
+HINTED = frozenset((*STAGE_TASKS.values(), STORE_ITEMS))
+"""The tasks of hints."""
+
 _EMBED = '{"callbacks":null,"errbacks":null,"chain":null,"chord":null}'
+
+HINT_END = f"{_EMBED}]"
+"""The end of the body of every hint: nothing is called after its task."""
 
 
 def _hint(task: str, task_id: str, kwargs: str, argsrepr: str, queue: str) -> str:

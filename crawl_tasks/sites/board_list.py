@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_BOARDS: Final = 300_000
+MOST_UNPACKED: Final = 256 << 20
+"""Bytes of a packed list at most: a file has 64 MB, and JSON doubles that at worst. Anybody may publish a bomb."""
 _MOST_MISTAKES = 20
 _TEXTS: Final = {"id": (r"[\x00-\x20\x7f]", 200), "parent": (r"[\x00-\x20\x7f]", 200)} | dict.fromkeys(
     ("title", "address"), (r"[\x00-\x1f\x7f]", 300)
@@ -97,7 +99,11 @@ def unpack(text: str) -> dict[str, list[object]]:
     if not text:
         return {}
     try:
-        return cast("dict[str, list[object]]", orjson.loads(zlib.decompress(base64.b64decode(text))))
+        unpacker = zlib.decompressobj()
+        whole = unpacker.decompress(base64.b64decode(text), MOST_UNPACKED)
+        if unpacker.unconsumed_tail or not unpacker.eof:
+            raise ValueError(f"it unpacks to more than {MOST_UNPACKED} bytes, or is cut off")
+        return cast("dict[str, list[object]]", orjson.loads(whole))
     except (ValueError, zlib.error) as error:
         raise SiteError(f"published site: board_list: {error}; publish the site files again") from None
 

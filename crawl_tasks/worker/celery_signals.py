@@ -51,6 +51,17 @@ def keep_files_private(**_: object) -> None:
 
 
 @signals.celeryd_after_setup.connect
+def forget_tasks_of_celery(instance: WorkController, **_: object) -> None:
+    """Forget the tasks that every Celery application has: chord_unlock sends itself again for ever.
+
+    They serve results, and groups of tasks as one message. A message of one is set aside like that of any unknown task.
+    """
+    tasks = instance.app.tasks
+    for name in [name for name in tasks if name.startswith("celery.")]:
+        tasks.unregister(name)
+
+
+@signals.celeryd_after_setup.connect
 def preload(instance: WorkController, **_: object) -> None:
     """Build the page task before the first page, and before a pool of processes is forked.
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 import redis
@@ -32,7 +32,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.small_crawl import SmallCrawl, SmallForum
 from tests.members_forum import LOGIN, PASSWORD, SESSION, MembersForum
-from tests.unit.hostile_server import Visit
+from tests.unit.hostile_server import HostileServer, Visit
 
 KEY = "k" * 32
 DAY_MS = 86_400_000
@@ -691,3 +691,39 @@ def test_a_site_that_is_removed_leaves_no_session(worker: Members, client: redis
 def test_an_unknown_site_has_no_turn(frontier: Frontier) -> None:
     with pytest.raises(ConfigError, match="not published"):
         frontier.logins.begin("none", "me", "", fingerprint="f", most=1, lost_s=1)
+
+
+@pytest.mark.parametrize("client_name", ["requests", "curl"])
+@pytest.mark.parametrize(
+    "login",
+    [LOGIN, "login: {bearer: FORUM_DEMO_PASSWORD, success: a.logout}\n",
+     "login: {function: tests.frontier.test_login:log_in, success: a.logout}\n"],
+    ids=["cookies", "bearer", "function"],
+)  # fmt: skip
+def test_a_session_and_the_secrets_of_a_site_go_to_its_own_origin_only(
+    forum: MembersForum, login: str, client_name: Literal["requests", "curl"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sister_page(visit: Visit) -> None:
+        visit.reply(b"<a class=logout>out</a><h1>thread 9</h1><div class=body>x</div>", Content_Type="text/html")
+
+    sister = HostileServer(otherwise=sister_page)
+    forum.server.routes["/post/9"] = lambda visit: visit.reply(
+        b"", "302 Found", Location=f"{sister.base}/post/9", Set_Cookie="wide=1; Domain=127.0.0.1"
+    )
+    monkeypatch.setenv("FORUM_DEMO_KEY", "planted-key-of-the-forum")
+    more = f"hosts: ['{sister.place}']\nsecret_headers: {{X-Key: FORUM_DEMO_KEY}}\ncookies: true\n"
+    rules = (forum.rules(login) + more).replace("private_hosts: [", f'private_hosts: ["{sister.place}", ')
+    policy = compile_site(parse_site(rules, "demo.yaml"), None).policy
+
+    page = Fetcher(build_client(client_name)).fetch(
+        Request("demo", Stage.POST, "9", f"{forum.server.base}/post/9"), policy
+    )
+
+    sister.stop()
+    heard = [visit.headers for visit in sister.visits if visit.target == "/post/9"]
+    own = [visit.headers for visit in forum.server.visits if visit.target == "/post/9"]
+    assert b"thread 9" in page.body
+    assert len(heard) == 1
+    assert heard[0].keys() & {"cookie", "authorization", "x-key", "referer"} == set()
+    assert own[-1]["x-key"] == "planted-key-of-the-forum"
+    assert "cookie" in own[-1] or "authorization" in own[-1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import BoardKind
+from crawl_tasks.sites.board_list import MOST_UNPACKED, unpack
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.site_json import dump_site, read_site
 from tests.unit.good_site import GOOD
@@ -169,3 +172,13 @@ def test_a_board_that_leaves_its_list_leaves_the_schedule(project: Path, frontie
         publish_site(frontier, load_site(write(project, "boards.txt", text)), "me@example.org")
 
     assert [board.board for board in Inspector(frontier).boards("forum")] == ["2", "4"]
+
+
+def test_a_packed_list_that_unpacks_to_gigabytes_is_refused_before_it_does() -> None:
+    packer = zlib.compressobj(9)
+    bomb = b"".join(packer.compress(b" " * 10_000_000) for _ in range(30)) + packer.flush()
+
+    with pytest.raises(SiteError, match="unpacks to more than"):
+        unpack(base64.b64encode(bomb).decode())
+
+    assert 1000 * len(bomb) > MOST_UNPACKED

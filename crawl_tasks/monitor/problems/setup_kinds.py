@@ -19,6 +19,25 @@ STATE_DIRECTORY = Kind(
     "CrawlStateDirectory", Severity.CRITICAL, "{path} cannot be written",
     "mend the permissions of {parent}, or set CRAWL_STATE_DIR, of the archive CRAWL_ARCHIVE_DIR",
 )  # fmt: skip
+STATE_OPEN = Kind(
+    "CrawlStateOpen", Severity.WARNING, "other users of this machine can read {count} files or directories, as {path}",
+    "chmod -R go-rwx {directory}", one="other users of this machine can read a file or directory, {path}",
+)  # fmt: skip
+REDIS_OPEN = Kind(
+    "CrawlRedisOpen", Severity.INFO, "Redis asks for no password: whoever reaches it, each user of its machine too,"
+    " can empty the ledger and choose what is fetched",
+    "give it the users of docker/users.conf, and a password in CRAWL_REDIS_URL; the Redis of crawl-tasks run has one",
+)  # fmt: skip
+REDIS_NAMELESS = Kind(
+    "CrawlRedisNameless", Severity.INFO,
+    "the password of Redis is that of the user default, who may do everything there",
+    "give it the users of docker/users.conf: the workers' may not administer, Flower's may stop workers and no more",
+)  # fmt: skip
+PAGE_OPEN = Kind(
+    "CrawlPageOpen", Severity.INFO, "the status page is forwarded (CRAWL_WEB_HOSTS) and asks for no password: whoever"
+    " reaches the proxy sees sites, addresses and failures",
+    "set CRAWL_WEB_PASSWORD, or let the proxy ask for one",
+)  # fmt: skip
 DISK_FULL = Kind(
     "CrawlDiskFull", Severity.CRITICAL, "the disk of {path} is full", "free some space; nothing is lost meanwhile",
 )  # fmt: skip
@@ -82,7 +101,7 @@ CLOCK_SKEW = Kind(
 )  # fmt: skip
 
 SETUP_KINDS = (
-    PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES, SITE_FILE,
-    NO_SITE_FILE, SITE_ELSEWHERE, SITE_DIFFERS, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD, REDIS_EVICTS,
-    REDIS_FORGETS, REDIS_HIDDEN, CLOCK_SKEW,
+    PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, STATE_OPEN, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES,
+    SITE_FILE, NO_SITE_FILE, SITE_ELSEWHERE, SITE_DIFFERS, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD,
+    REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN, REDIS_OPEN, REDIS_NAMELESS, PAGE_OPEN, CLOCK_SKEW,
 )  # fmt: skip
