@@ -27,10 +27,10 @@ NAMED = 10
 """Sites that a message names at most. There may be a thousand."""
 
 
-def _connect(settings: Settings, cell: Cell) -> Frontier:
+def _connect(settings: Settings, cell: Cell, reply_s: float) -> Frontier:
     """Return the frontier of a cell, not yet connected."""
     # Without retries, unlike a worker's client: a person at a terminal would rather know than wait.
-    timeouts = Options(socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=REPLY_TIMEOUT_S, retry=None)
+    timeouts = Options(socket_connect_timeout=CONNECT_TIMEOUT_S, socket_timeout=reply_s, retry=None)
     client = open_client(cell.url, settings.redis_master, **timeouts)
     return Frontier(client, settings.redis_prefix, settings.store_at, settings.outbox_max, cell.name)
 
@@ -54,7 +54,7 @@ def _own_redis(settings: Settings) -> str:
     return str(context.meta[_OWN_REDIS])
 
 
-def open_cells(settings: Settings | None = None, *, stays: bool = False) -> Cells:
+def open_cells(settings: Settings | None = None, *, stays: bool = False, reply_s: float = REPLY_TIMEOUT_S) -> Cells:
     """Return the cells of the installation, with those that do not answer noted.
 
     Where the Redis of the state directory does not run, the command has it for its own time, but for one that `stays`.
@@ -68,7 +68,7 @@ def open_cells(settings: Settings | None = None, *, stays: bool = False) -> Cell
     if url:
         settings = settings.model_copy(update={"redis_url": url})
     urls = {cell.name: cell.url for cell in settings.cells}
-    cells = Cells(_connect(settings, cell) for cell in settings.cells)
+    cells = Cells(_connect(settings, cell, reply_s) for cell in settings.cells)
 
     def ping(frontier: Frontier) -> None:
         try:
@@ -116,6 +116,17 @@ def name_standing(settings: Settings, snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, down=tuple(down))
 
 
+def require_ledger_here(cells: Cells) -> None:
+    """Check that no cell stands still for a lost ledger, which has nothing to show.
+
+    Raises:
+        BackendError: Redis was emptied.
+    """
+    for frontier in cells:
+        if why := Admin(frontier).restore.halted():
+            raise BackendError(HALTED.problem(reason=why).advice())
+
+
 def chosen_sites(cells: Cells, names: tuple[str, ...]) -> dict[str, Frontier]:
     """Return the published sites that were named, or all when none was, each with the frontier of its cell.
 
@@ -125,9 +136,8 @@ def chosen_sites(cells: Cells, names: tuple[str, ...]) -> dict[str, Frontier]:
     """
     published = cells.sites()
     # An emptied Redis has no sites either, and "no site is published" would send the operator the wrong way.
-    for frontier in cells if not published else ():
-        if why := Admin(frontier).restore.halted():
-            raise BackendError(HALTED.problem(reason=why).text)
+    if not published:
+        require_ledger_here(cells)
     for name in names:
         if name not in published:
             # For its error: a cell that does not answer may hold the site, or the site is moving.

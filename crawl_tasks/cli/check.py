@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import click
 from rich.cells import set_cell_size
@@ -29,6 +30,9 @@ from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.upsert import Store
 
+REPLY_S: Final = 2.5
+"""Time in seconds for which a Redis that hangs is waited for: health checks wait for five seconds in all."""
+
 
 class RepairReport(NamedTuple):
     """A problem that was found and mended."""
@@ -49,9 +53,12 @@ _COLOURS = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL
 @click.argument("sites", nargs=-1)
 @click.option("--deep", is_flag=True, help="Hold guard, ledger, queues and database against each other as well.")
 @click.option("--mend", is_flag=True, help="Look deep, and mend what can be mended without a rebuild.")
+@click.option("--at-rest", is_flag=True, help="No crawl is meant to run: miss no worker, no beat and no scan.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def command(ctx: click.Context, sites: tuple[str, ...], deep: bool, mend: bool, as_json: bool) -> None:
+def command(
+    ctx: click.Context, sites: tuple[str, ...], *, deep: bool, mend: bool, at_rest: bool, as_json: bool
+) -> None:
     """Check the ledger of SITES, or all, then the installation, then the running crawl. The crawl may go on.
 
     Each problem is a line, with its remedy below. Exit code 0 when all is well, 1 when a warning or a critical problem
@@ -60,14 +67,14 @@ def command(ctx: click.Context, sites: tuple[str, ...], deep: bool, mend: bool, 
     report = _Report(is_json=as_json)
     settings = load_settings()
     use_language("en" if as_json else settings.language)
-    for result in _results(settings, sites, deep=deep or mend, mend=mend):
+    for result in _results(settings, sites, deep=deep or mend, mend=mend, at_rest=at_rest):
         report.add(result)
     ctx.exit(report.end())
 
 
-def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bool) -> Iterator[Result]:
+def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bool, at_rest: bool) -> Iterator[Result]:
     try:
-        cells = open_cells(settings)
+        cells = open_cells(settings, reply_s=REPLY_S)
     except RedisUnreachable as error:
         # Without Redis the machine can still be examined, and often shows the cause.
         yield REDIS_DOWN.problem(reason=error)
@@ -75,6 +82,8 @@ def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bo
         return
     chosen = chosen_sites(cells, names) if names else None
     snapshot = name_standing(settings, snapshot_cells(cells, chosen))
+    if at_rest:
+        snapshot = replace(snapshot, is_at_rest=True)
     yield from (site.counts for site in snapshot.sites)
     # A list, because the deep check depends on whether the database was found usable.
     machine = list(examine_machine(settings))
@@ -84,7 +93,10 @@ def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bo
             yield found._replace(cell=frontier.cell) if isinstance(found, Problem) else found
     if snapshot.processes:
         workers = counted(len(snapshot.processes), "worker")
-        yield Fact("workers", gettext("{workers} alive", workers=workers))
+        versions = ", ".join(sorted({one.version for one in snapshot.processes if one.version}))
+        text = gettext("{workers} alive, version {version}" if versions else "{workers} alive", workers=workers,
+                       version=versions)  # fmt: skip
+        yield Fact("workers", text)
     yield from find_problems(snapshot)
     yield from examine_published(settings, snapshot)
     yield from examine_places(cells)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import chosen_sites, open_cells, require_ledger_here
 from crawl_tasks.cli.dead_letters import line_of, row_of
 from crawl_tasks.cli.terminal import echo_json, examples, printable
 from crawl_tasks.errors import ConfigError
@@ -137,6 +137,9 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
             step += " --state parked" if states == {State.PARKED} else ""
             click.echo(WORDINGS[kind].tell(count, "shown") + more + gettext("; next: crawl-tasks {step}", step=step))
         total += count
+    if not total:
+        # An emptied Redis has no failures either.
+        require_ledger_here(cells)
     if not total and not as_json:
         click.echo(gettext("no page is kept") if kept else gettext("nothing failed"))
 

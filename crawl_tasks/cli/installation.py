@@ -38,6 +38,8 @@ FILES_NEEDED = 256
 """Files and connections of one process: with 64, Redis turns connections away, and with 128 a crawl ends well."""
 LEAST_DISK_BYTES = 1 << 20
 """Room on a disk, in bytes, below which the disk counts as full."""
+BUSY_S = 1.5
+"""Time in seconds for which a database may be locked by others: a health check waits for five seconds in all."""
 CLOCK_SKEW_S = 5.0
 """Difference of the clocks of this machine and of Redis that is a problem, in seconds."""
 
@@ -199,9 +201,11 @@ def _database(settings: Settings) -> Fact | Problem:
         return Fact("database", gettext("{path} is not there yet; the first crawl makes it", path=file))
     # Without creating tables: a check changes nothing.
     try:
-        with explained(url), Store(url).open(create=False) as store, store.database.writing():
+        with explained(url), Store(url, busy_timeout_s=BUSY_S).open(create=False) as store:
+            store.database.probe(BUSY_S)
             return Fact("database", gettext("{url} is open for writing", url=url))
     except NoTables:
         return Fact("database", gettext("{url} is empty yet; the first crawl fills it", url=url))
     except BackendError as error:
-        return kinds.DATABASE_DOWN.problem(reason=error)
+        is_busy = any(word in str(error) for word in ("is locked", "lock timeout", "statement timeout"))
+        return (kinds.DATABASE_BUSY if is_busy else kinds.DATABASE_DOWN).problem(reason=error)

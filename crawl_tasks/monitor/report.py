@@ -10,19 +10,31 @@ from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.frontier.inspect.reads import NO_AGES, BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.model import Kind, Stage
+from crawl_tasks.monitor.output_language import english
+from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
 
 
 def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
-    """Return a snapshot as JSON values."""
+    """Return a snapshot as JSON values, with the problems that hold."""
     return {
         "at_ms": snapshot.at_ms,
         "cells": {cell.name: False for cell in snapshot.down} | {part.cell: True for part in snapshot.parts},
         "outbox": snapshot.outbox,
         "shelved": snapshot.health.shelved,
+        "halted": snapshot.health.halted,
+        "refusal": snapshot.health.refusal,
+        "problems": _problem_rows(snapshot),
         "queues": dict(snapshot.queues),
         "workers": {queue: snapshot.workers_of(queue) for queue in snapshot.queues},
+        "processes": [
+            {"name": one.name, "queues": one.queues, "version": one.version, "ahead_ms": one.ahead_ms}
+            for one in snapshot.processes
+        ],
+        "workers_died": snapshot.died,
+        "worker_starts": snapshot.health.process_health.starts,
+        "alerts_at_ms": snapshot.health.process_health.alerts_at_ms,
         "beat_alive": snapshot.is_beat_alive,
         "produced_at_ms": snapshot.health.produced_at_ms,
         "redis_memory_bytes": snapshot.health.memory_bytes,
@@ -31,6 +43,11 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
         "times_ms": {kind: _times(snapshot, kind) for kind in ("wait", "fetch", "parse")},
         "sites": [site_row(site) for site in snapshot.sites],
     }
+
+
+def _problem_rows(snapshot: Snapshot) -> list[dict[str, object]]:
+    with english():
+        return [problem._asdict() for problem in find_problems(snapshot)]
 
 
 def site_row(site: SiteSnapshot) -> dict[str, object]:
@@ -53,7 +70,13 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "expired_leases": counts.count("expired"),
         "lost_messages": counts.count("lost"),
         "stages": {stage.value: asdict(counts.stages[stage]) for stage in Stage},
-        "boards": asdict(site.boards),
+        "boards": {**asdict(site.boards), "on_time": site.boards.on_time},
+        "unwatched_boards": [one._asdict() for one in counts.unwatched],
+        "failed_in_a_row": site.failed_in_a_row,
+        "no_page_since_ms": site.failing.since_ms,
+        "further_requests": site.stat("further"),
+        "draining": site.is_draining,
+        "stopped_at_ms": site.stopped_at_ms,
         "balances": counts.is_balanced,
         "attempts": counts.count("attempts"),
         "guard_size": counts.guarded,

@@ -72,7 +72,9 @@ class Gate(Part):
         " at most half of them, against endless links; 0: no limit.",
     )  # fmt: skip
     quiet_hours: tuple[Hours, ...] = Field(
-        default=(), max_length=10, description="Hours of the site's zone at which it is not asked, as 23:00-07:00."
+        default=(),
+        max_length=10,
+        description="Hours of the site's zone at which it is not asked, as a list: ['23:00-07:00'].",
     )
     weights: Weights = Field(default=Weights(), description="How the kinds of work share it.")
     max_wire_bytes: Whole = Field(default=8 << 20, ge=1024, le=1 << 30, description="Most bytes taken from the wire.")

@@ -6,6 +6,7 @@ fails at once, in spite of the timeout, if another writer was quicker.
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,9 @@ _SCHEMA_LOCK: Final = 0x63726177
 _MAY_MAKE: Final = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
 # Of PostgreSQL: a prepared statement that is not there, or is there already.
 _STATEMENT_LOST: Final = frozenset(("26000", "42P05"))
+
+_PROBE_BYTES: Final = 1 << 18
+"""Size of the row by which a database is tried: more than the rest of a full disk, most often."""
 
 Columns = TypeVarTuple("Columns")
 
@@ -81,6 +85,23 @@ class Database:
         self._check_file()
         with self.engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
             yield connection
+
+    def probe(self, within_s: float) -> None:
+        """Write a row, and take it back: a file on a full disk can be opened for writing too.
+
+        Raises:
+            StoreError: the database cannot be written, or was locked by others for so long.
+        """
+        with explained(self.url), self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                for term in ("lock_timeout", "statement_timeout"):
+                    connection.execute(text(f"SET LOCAL {term} = {round(within_s * 1000)}"))
+            else:
+                # So small a cache that the row goes to the disk before the end of the transaction.
+                connection.execute(text("PRAGMA cache_size = 8"))
+            # No site has such a name.
+            connection.execute(insert(tables.sites), {"site": "?", "text": secrets.token_hex(_PROBE_BYTES // 2)})
+            connection.rollback()
 
     def stream(self, query: Select[*Columns]) -> Generator[Row[*Columns]]:
         """Run a query. The iterator holds a connection until used up or closed."""

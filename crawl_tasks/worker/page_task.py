@@ -16,6 +16,7 @@ from crawl_tasks.errors import (
     BackendError,
     ConfigError,
     Crashed,
+    Gone,
     GuestPage,
     NoTurn,
     PageError,
@@ -133,7 +134,10 @@ class PageTask:
             secrets = timer.page.secrets if timer.page else ()
             if secrets:
                 error.args = (without(str(error), secrets),)
-            return self.commits.fail(lease, error, timer)
+            result = self.commits.fail(lease, error, timer)
+            if isinstance(error, Gone) and result.outcome == Outcome.GONE:
+                self._watch.note_gone(lease.request)
+            return result
         except ConfigError as error:
             return self.commits.fail(lease, Crashed(str(error)), timer)
         except BackendError:

@@ -49,6 +49,10 @@ _RECORDS = "records"
 _PARTS = 10
 """Of so many pages one that loses records is too many."""
 
+_LISTED = "listed threads"
+_MANY_GONE = 4
+"""Of so many threads that lists show one that is gone is too many: a moderator deletes one in the moment between."""
+
 _FEW = 3
 _MOST_BOARDS = 1_000
 _MOST_LINES = 2_000
@@ -90,6 +94,8 @@ class PageValidation:
             if memory is None or memory.site is not site:
                 memory = self._memories[name] = _SiteMemory(site)
             stage = request.stage
+            if stage is Stage.POST and request.revision:
+                memory.results[_LISTED].append("")
             memory.fitting[stage] = fitting = memory.fitting[stage] + 1
             is_close = fitting <= RESULTS or name in self._said or lost_records(parsed.notes)[0] > 0
             if not is_close and fitting % SAMPLE:
@@ -104,14 +110,34 @@ class PageValidation:
             # Nearly all pages end here: one that fits can begin no contradiction.
             if not is_odd and name not in self._said:
                 return
-            text = _text(memory.results)
-            is_over = not text and name in self._said and any(len(one) >= LEAST for one in memory.results.values())
-            is_due = text and time.monotonic() >= self._said.get(name, 0) + AGAIN_S
-            if is_over:
-                del self._said[name]
-            elif is_due:
-                self._said[name] = time.monotonic()
-        if is_over or is_due:
+            text = self._news(name, memory)
+        self._note(name, text)
+
+    def note_gone(self, request: Request) -> None:
+        """Note a thread that its list shows, and that is gone."""
+        if request.stage is not Stage.POST or not request.revision:
+            return
+        with self._lock:
+            memory = self._memories.get(request.site)
+            if memory is None:
+                return
+            memory.results[_LISTED].append(f"{request.address} is listed, and gone")
+            text = self._news(request.site, memory)
+        self._note(request.site, text)
+
+    def _news(self, name: str, memory: _SiteMemory) -> str | None:
+        """Return what is to be noted now: a contradiction, empty for its end, None for nothing."""
+        text = _text(memory.results)
+        if not text and name in self._said and any(len(one) >= LEAST for one in memory.results.values()):
+            del self._said[name]
+            return ""
+        if text and time.monotonic() >= self._said.get(name, 0) + AGAIN_S:
+            self._said[name] = time.monotonic()
+            return text
+        return None
+
+    def _note(self, name: str, text: str | None) -> None:
+        if text is not None:
             # A note is not worth the page: the next one comes in a minute, and an old one runs out.
             with suppress(BackendError):
                 self._frontier.sites.note_validation(name, text)
@@ -125,7 +151,8 @@ def _text(results: dict[str, deque[str]]) -> str:
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
         has_lost = kind.startswith(_RECORDS)
         least = 2 if has_lost or kind.startswith("pager") else LEAST
-        if len(bad) >= least and (_PARTS if has_lost else 2) * len(bad) >= len(found):
+        parts = _PARTS if has_lost else _MANY_GONE if kind == _LISTED else 2
+        if len(bad) >= least and parts * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""
 

@@ -276,8 +276,7 @@ def test_few_contradictions_are_no_news(crawl: SmallCrawl, times: int) -> None:
     fill(crawl, REPLIES)
     for post in THREADS[:times]:
         crawl.forum.thread(post, body=f"nothing is left of {post}, not a reply")
-    for post in THREADS[times:]:
-        del crawl.forum.pages[f"/post/{post}"]
+    crawl.forum.board("1", 1, *(f"{post} {REPLIES}" for post in THREADS[:times]))
     crawl.scan()
 
     assert said(crawl.frontier) == ""
@@ -389,3 +388,31 @@ def test_posts_that_are_years_older_than_all_their_replies_are_told(
 @pytest.mark.parametrize(("edited", "is_told"), [("2010-04-11", True), ("2012-01-01", False), ("", False)])
 def test_edits_before_the_writing_are_told(crawl: SmallCrawl, edited: str, is_told: bool) -> None:
     assert (f"{REPLIES} of {REPLIES} edits before the writing on http" in dated(crawl, "2011-09-11", edited)) is is_told
+
+
+def test_listed_threads_that_are_gone_are_told_until_they_are_there_again(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    fill(crawl, REPLIES + 1)
+    gone = [f"/post/{post}" for post in THREADS[::2]]
+    crawl.forum.statuses |= dict.fromkeys(gone, 404)
+
+    crawl.scan()
+
+    assert "is listed, and gone" in said(crawl.frontier)
+    crawl.forum.statuses.clear()
+    for more in range(2, 4):
+        fill(crawl, REPLIES + more)
+        crawl.scan()
+    assert said(crawl.frontier) == ""
+
+
+def test_a_few_listed_threads_that_are_deleted_meanwhile_are_not_told(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    fill(crawl, REPLIES + 1)
+    crawl.forum.statuses |= dict.fromkeys((f"/post/{post}" for post in THREADS[:4]), 404)
+
+    crawl.scan()
+
+    assert said(crawl.frontier) == ""

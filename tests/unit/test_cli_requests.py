@@ -91,6 +91,8 @@ def test_status_shows_states_boards_and_queues(command: Command) -> None:
         "overdue": 0,
         "late": 0,
         "overdue_since_ms": 0,
+        **dict.fromkeys(("parked", "dead", "held", "waiting"), 0),
+        "on_time": 2,
     }
 
 

@@ -80,6 +80,10 @@ DATABASE_DOWN = Kind(
     "CrawlDatabaseDown", Severity.CRITICAL, "the database cannot be used: {reason}",
     "look whether it runs and whether CRAWL_DATABASE_URL is right",
 )  # fmt: skip
+DATABASE_BUSY = Kind(
+    "CrawlDatabaseBusy", Severity.WARNING, "the database is locked by another process, and nothing is stored: {reason}",
+    "nothing, if it is a backup or a migration that ends; else end the process that holds it",
+)  # fmt: skip
 REDIS_OLD = Kind(
     "CrawlRedisOld", Severity.CRITICAL, "Redis {version} is too old", "install Redis 7.0 or later, or Valkey",
 )  # fmt: skip
@@ -102,6 +106,6 @@ CLOCK_SKEW = Kind(
 
 SETUP_KINDS = (
     PYTHON_OLD, RUNS_AS_ROOT, PACKAGE_VERSION, STATE_DIRECTORY, STATE_OPEN, DISK_FULL, ARCHIVE_PACKAGE, FEW_FILES,
-    SITE_FILE, NO_SITE_FILE, SITE_ELSEWHERE, SITE_DIFFERS, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, REDIS_OLD,
-    REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN, REDIS_OPEN, REDIS_NAMELESS, PAGE_OPEN, CLOCK_SKEW,
+    SITE_FILE, NO_SITE_FILE, SITE_ELSEWHERE, SITE_DIFFERS, SITES_MISPLACED, NO_CONTACT, DATABASE_DOWN, DATABASE_BUSY,
+    REDIS_OLD, REDIS_EVICTS, REDIS_FORGETS, REDIS_HIDDEN, REDIS_OPEN, REDIS_NAMELESS, PAGE_OPEN, CLOCK_SKEW,
 )  # fmt: skip

@@ -188,8 +188,9 @@ class Visit:
             case ["api", "site", name]:
                 return self._site_json(name)
             case ["healthz"]:
-                snapshots.now()
-                return HttpAnswer("ok\n", TEXT)
+                halted = snapshots.now().health.halted
+                text = f"halted: {halted}" if halted else "ok"
+                return HttpAnswer(f"{text}\n", TEXT)
             case ["login"]:
                 return HttpAnswer(login_page(self._user()))
         return self._missing()
