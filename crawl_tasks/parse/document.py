@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import orjson
@@ -12,8 +10,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawl_tasks.errors import ParseError, RefusedAddress
 from crawl_tasks.model import Fetched
-from crawl_tasks.model.surrogates import whole_json
-from crawl_tasks.parse.json_ld import Json, flaw_of, linked_data, loads
+from crawl_tasks.parse.json_ld import Json, flaw_of, linked_data, loads, loads_exactly
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.values.charset import PageText, decoded
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
@@ -34,8 +31,8 @@ class Document:
 
     __slots__ = (
         "_base", "_declared", "_decoded", "_detector", "_dropped", "_is_utf8", "_json", "_json_text", "_linked",
-        "_source", "_tree", "_xml", "cut", "days", "is_proven", "is_rounded", "notes", "order", "page", "tables",
-        "unread", "years",
+        "_loads", "_source", "_tree", "_xml", "cut", "days", "is_proven", "is_rounded", "notes", "order", "page",
+        "tables", "unread", "years",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +50,7 @@ class Document:
         self._xml: etree._Element | None = None
         self._json: list[Json] = []
         self._json_text = ""
+        self._loads = loads
         self._linked: list[Json] | None = None
         self._base: str | None = None
         self.cut = 0
@@ -154,7 +152,7 @@ class Document:
             ParseError: The text is not JSON.
         """
         try:
-            self._json, self._json_text = [loads(text)], text
+            self._json, self._json_text = [self._loads(text)], text
         except orjson.JSONDecodeError as error:
             raise ParseError(f"{self.page.url}: is not JSON, {flaw_of(text, error)}") from None
 
@@ -164,9 +162,9 @@ class Document:
         self.cut = 0
         for met in (self.days, self.years, self.unread, self.tables):
             met.clear()
-        # Of more than 4,300 digits Python reads no integer.
-        with suppress(ValueError):
-            self._json = [json.loads(whole_json(self._json_text))]
+        self._loads, self._linked = loads_exactly, None
+        if self._json:
+            self.embed_json(self._json_text)
 
     def embed_html(self, text: str) -> None:
         """Take a text of the page's JSON as its HTML. The JSON stays."""
@@ -176,7 +174,7 @@ class Document:
     def linked(self) -> list[Json]:
         """The things that the JSON-LD of the page describes."""
         if self._linked is None:
-            self._linked = linked_data(self.root)
+            self._linked = linked_data(self.root, self._loads)
         return self._linked
 
     def absolute(self, href: str) -> str | None:

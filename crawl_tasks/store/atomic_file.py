@@ -23,6 +23,7 @@ STDOUT: Final = 1
 # Linux follows so many links of one path.
 _MOST_LINKS: Final = 40
 _PART: Final = ".crawl-export."
+_OBJECT_STORES: Final = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "oss"})
 
 
 class ByteFile(Protocol):
@@ -162,7 +163,9 @@ def _by_address(out: str, *, overwrite: bool) -> Iterator[ByteFile]:
     system, path = _file_system(out)
     if not overwrite and system.exists(path):
         raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
-    system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    # An object store has no directories, and would make a bucket of a name that is misspelt.
+    if not _OBJECT_STORES.intersection([system.protocol] if isinstance(system.protocol, str) else system.protocol):
+        system.makedirs(path.rpartition("/")[0], exist_ok=True)
     # The end of the transaction gives the file its name, or drops it.
     with system.transaction, system.open(path, "wb") as file:
         yield file

@@ -7,9 +7,9 @@ of parameters costs more than the insert.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -105,12 +105,14 @@ class Statements:
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> int:
         """Insert the rows with new keys, as of this change. Return the number of rows inserted."""
-        names, values = _without_nulls(table, rows, (change.mark,) * len(rows) if change else ())
+        told = zip(tables.OF_CHANGE, ((one,) * len(rows) for one in change.mark), strict=True) if change else ()
+        names, values = _without_nulls(table, rows, told)
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
     def replace(self, connection: Connection, table: Table, rows: Sequence[Row], marks: Sequence[Mark] = ()) -> None:
         """Write rows over those of the same key, each with its mark. What a mark leaves out stays."""
-        names, values = _without_nulls(table, rows, marks)
+        told = zip(tables.OF_CHANGE, zip(*marks, strict=True), strict=True) if marks else ()
+        names, values = _without_nulls(table, rows, told)
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
@@ -253,13 +255,18 @@ def _all_of(statement: Insert, table: Table) -> dict[str, ColumnElement[Any]]:
     return {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
 
 
-def _without_nulls(table: Table, rows: Sequence[Row], marks: Sequence[Mark]) -> tuple[tuple[str, ...], list[Row]]:
-    """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text."""
-    columns = [*zip(tables.names_of(table), zip(*rows, strict=True), strict=True)]
-    if marks:
-        told = zip(tables.OF_CHANGE, zip(*marks, strict=True), strict=True)
-        columns += ((name, values) for name, values in told if name in table.c)
+def _without_nulls(
+    table: Table, rows: Sequence[Row], told: Iterable[tuple[str, Row]]
+) -> tuple[tuple[str, ...], list[Row]]:
+    """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text.
+
+    `told` has the columns that tell of a change, where the table has them.
+    """
+    columns = chain(zip(tables.names_of(table), zip(*rows, strict=True), strict=True), told)
     kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
+    for name in tables.OF_CHANGE:
+        if name in kept and name not in table.c:
+            del kept[name]
     return tuple(kept), list(zip(*kept.values(), strict=True))
 
 

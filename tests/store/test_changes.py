@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.change_feed import export_changes
 from crawl_tasks.store.corrections import Corrections
 from crawl_tasks.store.export import export
+from crawl_tasks.store.output_format import FORMATS, OutputFormat
 from crawl_tasks.store.selection import ExportKind, RowSelection
 from crawl_tasks.store.upsert import Store
 from tests.store.conftest import MakeStore
@@ -271,6 +273,26 @@ def test_an_erased_site_and_what_is_stored_of_it_later_come_in_that_order(store:
     assert [row["kind"] for row in changes(store, tmp_path / "out", known, ExportKind.COMMENTS)] == ["removed"]
     export_changes(store, str(tmp_path / "out"), RowSelection(sites=["other"]), after=known)
     assert lines(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_removals_come_in_every_format_and_with_chosen_columns(
+    store: Store, tmp_path: Path, form: OutputFormat
+) -> None:
+    store.write([page(Post("1", 1.0, title="a title"))])
+    store.erase("site", 2000)
+    store.write([page(Post("1", 3.0, title="a title"))])
+    fields = ("change_id", "kind", "title", "site", "post_id", "comment_id")
+
+    for number, names in enumerate(((), fields)):
+        out = tmp_path / f"{number}.{form.name}"
+        export_changes(store, str(out), RowSelection(fields=names), form)
+        rows = duckdb.execute(f"SELECT kind, post_id, title FROM '{out}' ORDER BY change_id").fetchall()
+
+        assert [(kind, str(post_id or ""), title or "") for kind, post_id, title in rows] == [
+            ("removed", "", ""),
+            ("post", "1", "a title"),
+        ]
 
 
 def test_rows_that_a_reread_finds_no_more_are_told_as_removed(new_store: MakeStore, tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import fsspec
 import pandas
 import pyarrow.parquet
 import pytest
 from fsspec.core import url_to_fs
+from fsspec.implementations.memory import MemoryFileSystem
 
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.model import Comment, Items, Post
@@ -479,6 +481,23 @@ def test_an_export_to_an_address_that_fails_leaves_what_was_there(filled: Store,
 
     assert system.cat(path) == before
     assert system.find(f"{tmp_path}/there") == [path]
+
+
+class Buckets(MemoryFileSystem):
+    """An object store, in which a missing bucket would be made by a directory of its name."""
+
+    protocol = ("oss",)
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        raise AssertionError(f"{path} is made")
+
+
+def test_no_bucket_is_made_of_a_misspelt_address(filled: Store) -> None:
+    fsspec.register_implementation("oss", Buckets, clobber=True)
+
+    export(filled, "oss://bucket/rows.jsonl")
+
+    assert Buckets().exists("oss://bucket/rows.jsonl")
 
 
 def test_an_address_of_an_unknown_protocol_is_one_line(filled: Store) -> None:

@@ -118,6 +118,18 @@ def test_an_integer_above_64_bits_keeps_all_its_digits() -> None:
     ]
 
 
+def test_an_id_of_json_ld_keeps_all_its_digits() -> None:
+    comments = "record: {json: '[0].comment'}, fields: {comment_id: {json: identifier}, body: {json: text}}"
+    post = f"{{format: json-ld, fields: {{title: {{json: '[0].headline'}}}}, comments: {{{comments}}}}}"
+    said = [{"@type": "Comment", "identifier": 2**70 + at, "text": "x"} for at in range(2)]
+    thing = {"@type": "DiscussionForumPosting", "headline": "t", "comment": said}
+    page = f'<script type="application/ld+json">{json.dumps(thing)}</script>'
+
+    read = parsed(HTML | {"post": post}, Stage.POST, page)
+
+    assert [one.comment_id for one in read.items.comments] == [str(2**70), str(2**70 + 1)]
+
+
 def test_an_integer_of_64_bits_needs_no_second_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Document, "read_exactly", lambda _: pytest.fail("read twice"))
     ids = [2**64 - 1, 1]
