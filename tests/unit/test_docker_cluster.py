@@ -162,7 +162,7 @@ def test_every_job_is_in_a_declared_stage() -> None:
 
     stages = [job["stage"] for job in pipeline.values() if isinstance(job, dict) and "stage" in job]
 
-    assert stages == pipeline["stages"] == ["test", "build", "deploy"]
+    assert list(dict.fromkeys(stages)) == pipeline["stages"] == ["test", "build", "deploy"]
 
 
 def test_the_pipeline_updates_the_stack_in_place() -> None:
