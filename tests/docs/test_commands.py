@@ -51,7 +51,7 @@ WORDS = (
     (r"\bID\b|\b3f2a\b", "{message}"),
     (r"(?<=--site demo )4711\b", "{page}"),
     (r"\bCOLUMN\b", "pages"),
-    (r"\b(?:9817|6390)\b", "0"),
+    (r"\b(?:9817|6390)\b|(?<=--after )4711\b", "0"),
 )
 """What stands for something of the reader's, and what it is here."""
 
