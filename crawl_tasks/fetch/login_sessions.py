@@ -106,6 +106,19 @@ class Session:
         return without(text, self.hidden())
 
 
+class _Entry:
+    """The requests of a login. `was_member` tells whether an answer was a member's page, as after a right password."""
+
+    def __init__(self, send: Send, is_member: Callable[[Fetched], bool]) -> None:
+        self._send, self._is_member = send, is_member
+        self.was_member = False
+
+    def send(self, http: HttpRequest) -> Fetched:
+        page = self._send(http)
+        self.was_member = self.was_member or self._is_member(page)
+        return page
+
+
 class Sessions:
     """The sessions of a process. Thread-safe: a session is replaced as a whole."""
 
@@ -119,6 +132,7 @@ class Sessions:
         self.store: SessionStore = store or OwnSessions()
         self._key = key if store else randomness.token_hex()
         self._open: dict[str, tuple[str, Session]] = {}
+        self._ended_at_once: set[str] = set()
 
     def session(self, site: str, login: LoginPolicy, send: Callable[[Session], Send]) -> Session:
         """Return the session of a site, opened now if there is none.
@@ -195,11 +209,17 @@ class Sessions:
             session.cookies.replace(login.origin, login.cookies())
             if self.is_member(login, send(Session(origin=login.origin))):
                 raise LoginRefused(f"guests see the sign of success too: {login.check.url}; choose another `success`")
-            session.headers = login.log_in(send(session))
+            entry = _Entry(send(session), login.is_member)
+            session.headers = login.log_in(entry.send)
             if not login.is_member(send(session)(login.check)):
+                # Twice in a row it is the check page that lacks the sign.
+                if entry.was_member and login.name not in self._ended_at_once:
+                    self._ended_at_once.add(login.name)
+                    raise NoTurn("the session ended right after its login")
                 told = f"the login gave a page without the sign of success: {login.check.url}"
                 raise LoginRefused(f"{told}; {session.cookies.dropped}" if session.cookies.dropped else told)
             outcome, sealed = "opened", self._sealed(login, session)
+            self._ended_at_once.discard(login.name)
         except PageError as error:
             error.args = (session.hide(str(error)),)
             if error.fate is Fate.RETRY and not isinstance(error, LoginRefused):

@@ -727,3 +727,30 @@ def test_a_session_and_the_secrets_of_a_site_go_to_its_own_origin_only(
     assert heard[0].keys() & {"cookie", "authorization", "x-key", "referer"} == set()
     assert own[-1]["x-key"] == "planted-key-of-the-forum"
     assert "cookie" in own[-1] or "authorization" in own[-1]
+
+
+def test_a_session_that_ends_right_after_its_login_is_no_refusal(worker: Members, forum: MembersForum) -> None:
+    ends = iter([True])
+
+    def end_once(target: str) -> None:
+        if target == "/" and forum.logins and next(ends, False):
+            forum.log_all_out()
+
+    forum.after_page = end_once
+    worker.begin()
+
+    worker.crawl()
+
+    assert worker.titles() == ALL
+    assert forum.logins == [PASSWORD] * 2
+
+
+def test_a_check_page_that_never_shows_the_sign_is_a_refusal_after_two_logins(
+    worker: Members, forum: MembersForum
+) -> None:
+    forum.server.routes["/check"] = lambda visit: visit.reply(b"<p>nothing", Content_Type="text/html")
+    worker.begin(LOGIN.replace("check: /", "check: /check"))
+
+    worker.crawl()
+
+    assert forum.logins == [PASSWORD] * 2
