@@ -17,6 +17,8 @@ KEPT_BYTES: Final = 32 << 20
 """Age and size of the scripts and style sheets that are kept, so that not every page of a forum asks for them anew."""
 HELD_S: Final = 600.0
 """Seconds for which an address that took too long is not asked."""
+LOST_AFTER_S: Final = 120.0
+"""Seconds for which a script is missing until it counts as lost. The update of a forum takes less."""
 MOST_ADDRESSES: Final = 2_000
 
 _HELD_AFTER = 3
@@ -106,8 +108,8 @@ class SlowRequests:
 class LostScripts:
     """The scripts that a forum links and does not have. Thread-safe.
 
-    While a forum is being updated, a script may be missing for some minutes. One that is missing for longer is missing
-    to each visitor, and no page is a part for that.
+    While a forum is being updated, a script may be missing for a moment. One that is missing for longer is missing to
+    each visitor, and no page is a part for that.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -122,7 +124,7 @@ class LostScripts:
         since = self._since.setdefault((site, url), self._clock())
         if len(self._since) > MOST_ADDRESSES:
             self._since.popitem(last=False)
-        return self._clock() - since >= HELD_S
+        return self._clock() - since >= LOST_AFTER_S
 
 
 def is_long_poll(url: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from urllib.parse import urlencode
 
 from lxml.html import FormElement
@@ -24,6 +25,10 @@ from crawl_tasks.sites.template import normalize_below
 from crawl_tasks.urls import host_of, origin_of
 
 LogIn = Callable[[Send], Mapping[str, str]]
+
+_TOKENS = ("csrf-token", "csrf_token", "_csrf")
+_TOKEN = re.compile(r"[!-~]{8,1000}")
+_TOKEN_HEADER = re.compile(r"X-[A-Za-z-]{1,60}")
 
 
 def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
@@ -105,10 +110,23 @@ def _filled(page: Fetched, site: Site, headers: Mapping[str, str], values: Mappi
     if target is None or origin_of(target) != origin_of(page.url) or form.method != "POST":
         raise LoginRefused(f"the form of {page.url} is no POST to its own origin")
     fields = [(name, value) for name, value in form.form_values() if name not in values]
+    token_fields, token_headers = _token_of(document, {name for name, _ in fields})
     charset = charset_of(page, site.encoding)
-    body = urlencode([*fields, *values.items()], encoding=charset, errors="xmlcharrefreplace").encode()
-    form_headers = {"Content-Type": "application/x-www-form-urlencoded", "Referer": page.url}
+    body = urlencode([*fields, *token_fields, *values.items()], encoding=charset, errors="xmlcharrefreplace").encode()
+    form_headers = {"Content-Type": "application/x-www-form-urlencoded", "Referer": page.url, **token_headers}
     return HttpRequest(target, {**headers, **form_headers}, body)
+
+
+def _token_of(document: Document, names: Collection[str]) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """Return the CSRF token of a page's head as field and header, as scripts send it (Rails, Laravel, Spring)."""
+    metas = {str(node.get("name")).lower(): str(node.get("content") or "") for node in document.xml.iter("meta")}
+    token = next((metas[name] for name in _TOKENS if metas.get(name)), "")
+    if not _TOKEN.fullmatch(token):
+        return [], {}
+    header = metas.get("_csrf_header", "")
+    param = metas.get("csrf-param") or metas.get("_csrf_parameter") or ""
+    fields = [(param, token)] if param and param not in names else []
+    return fields, {header if _TOKEN_HEADER.fullmatch(header) else "X-CSRF-Token": token}
 
 
 def _by_function(site: Site, name: str) -> LogIn:

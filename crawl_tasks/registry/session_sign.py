@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from crawl_tasks.errors import ParseError
+from crawl_tasks.errors import PageError, ParseError
 from crawl_tasks.fetch.login_sessions import Sign
 from crawl_tasks.model import Fetched, Stage
 from crawl_tasks.parse.context import ParseContext
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.pagination_links import is_in
 from crawl_tasks.parse.rules.compile import Where, compile_test
+from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.field_rules import Rule
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.sites.site_login import SiteLogin
@@ -27,11 +28,18 @@ Test = Callable[[Where, Document], bool]
 
 def member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
     """Return the test whether a page, as that of `check`, has the sign of `success`."""
-    found = compile_test(spec.success, ParseContext(site).want())
+    found, addresses = compile_test(spec.success, ParseContext(site).want()), Addresses(site)
+    is_json = spec.success.json_path is not None
 
     def is_member(page: Fetched) -> bool:
         document = Document(page, site.encoding)
-        return _can_hold(spec.success, page) and _finds(found, document, is_json=spec.success.json_path is not None)
+        if not _can_hold(spec.success, page) or not _finds(found, document, is_json=is_json):
+            return False
+        if is_json or not _is_html(page):
+            return True
+        # A front page lists the last threads, and the address of one has the words of its title.
+        _cut_threads(document, addresses, is_by_tree=spec.success.css is not None)
+        return found(document.root, document)
 
     return is_member
 
@@ -110,6 +118,20 @@ def _written_by_people(site: Site, stage: Stage) -> Iterator[str]:
         for one in rule.walk() if rule is not None else ():
             if one.css is not None and one.json_path is None:
                 yield one.css
+
+
+def _cut_threads(document: Document, addresses: Addresses, *, is_by_tree: bool) -> None:
+    """Cut the links to threads out of a page."""
+    for node in find_all(document.root, "a[href]"):
+        try:
+            url = document.absolute(node.attributes.get("href") or "")
+            target = addresses.read(url) if url is not None and addresses.is_ours(url) else None
+        except PageError:
+            continue
+        if target is not None and target.stage is not Stage.LIST:
+            node.decompose()
+    if not is_by_tree:
+        document.embed_html(document.root.html or "")
 
 
 def _cut(document: Document, selectors: tuple[str, ...], *, is_by_tree: bool) -> None:

@@ -754,3 +754,35 @@ def test_a_check_page_that_never_shows_the_sign_is_a_refusal_after_two_logins(
     worker.crawl()
 
     assert forum.logins == [PASSWORD] * 2
+
+
+@pytest.mark.parametrize(
+    ("metas", "header", "field"),
+    [
+        ("<meta name=csrf-token content=token-12345><meta name=csrf-param content=auth>", "x-csrf-token", "auth="),
+        ("<meta name=_csrf content=token-12345><meta name=_csrf_header content=X-XSRF>", "x-xsrf", ""),
+        ("<meta name=_csrf content=token-12345><meta name=_csrf_header content=Host>", "x-csrf-token", ""),
+    ],
+)
+def test_a_csrf_token_in_the_head_of_the_page_goes_with_the_form(
+    worker: Members, forum: MembersForum, metas: str, header: str, field: str
+) -> None:
+    def answer(visit: Visit) -> bool:
+        form = "<form method=post><input name=user><input type=password name=pass></form>"
+        if visit.method == "GET":
+            visit.reply(f"{metas}{form}".encode(), Content_Type="text/html")
+        elif visit.headers.get(header) == "token-12345" and f"{field}{'token-12345' if field else ''}" in str(
+            visit.body
+        ):
+            forum._members.add("planted-session-9")
+            visit.reply(b"", "302 Found", Location="/", Set_Cookie="sid=planted-session-9; Path=/; HttpOnly")
+        else:
+            visit.reply(b"no token", "403 Forbidden", Content_Type="text/html")
+        return True
+
+    forum.before_login = answer
+    worker.begin()
+
+    worker.crawl()
+
+    assert worker.titles() == ALL

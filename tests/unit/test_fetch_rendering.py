@@ -629,7 +629,7 @@ def test_a_script_that_is_missing_for_long_is_missing_to_all(
     markup = "<script src=/app.js></script>"
 
     gaps = []
-    for step in (0.0, browser_requests.HELD_S / 2, browser_requests.HELD_S):
+    for step in (0.0, browser_requests.LOST_AFTER_S / 2, browser_requests.LOST_AFTER_S):
         now += step
         gaps.append(draw(markup=markup).gaps)
     forum.routes["/app.js"] = page(b"", Cache_Control="no-store", Content_Type="text/javascript")

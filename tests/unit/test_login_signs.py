@@ -117,3 +117,21 @@ def test_a_page_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sign(CHROME + PAGES[Stage.LIST], Stage.LIST) is Sign.MEMBER
 
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("success", ["a[href*=logout]", "{xpath: '//a[contains(@href, \"logout\")]'}"])
+@pytest.mark.parametrize(
+    ("link", "is_member"),
+    [("/post/how-to-logout", False), ("/comment/how-to-logout/2", False), ("/logout", True), ("/list/logout/1", True)],
+)
+def test_a_thread_named_logout_on_the_check_page_makes_nobody_a_member(
+    link: str, success: str, *, is_member: bool
+) -> None:
+    text = f"{RULES}login:\n  cookie_file: FORUM_COOKIES\n  success: {success}\n"
+    policy = login_policy(parse_site(text, "demo.yaml"), {})
+    assert policy is not None
+    body = f"<main><a href='/post/1'>a thread</a> <a href='{link}'>Log out</a></main>"
+
+    assert policy.is_member(Fetched("https://forum.example/", 200, {"content-type": HTML}, body.encode(), 1.0)) is (
+        is_member
+    )
