@@ -157,8 +157,8 @@ class SiteSnapshot:
     def failed_in_a_row(self) -> int:
         """Count the failed attempts since the last page that came, 0 for a site of which nothing is wanted now."""
         # Else the alert of a site whose last few pages failed would last until its next scan, or for ever.
-        is_wanted = not self.is_paused and (self.counts.open or self.unread)
-        return self.counts.count("failed_in_a_row") if is_wanted else 0
+        count = self.counts.fields.get("failed_in_a_row")
+        return int(count) if count and not self.is_paused and (self.counts.open or self.unread) else 0
 
     @cached_property
     def failing(self) -> Failures:
@@ -172,24 +172,28 @@ class SiteSnapshot:
 
     def troubles(self, trouble: UnwatchedState) -> list[UnwatchedBoard]:
         """Return the boards that nobody watches for one reason, about a hundred at most."""
-        return [one for one in self.counts.unwatched if one.trouble is trouble]
+        boards = self.counts.unwatched
+        return [one for one in boards if one.trouble is trouble] if boards else []
 
-    @cached_property
+    @property
     def unread(self) -> list[UnwatchedBoard]:
         """Return the boards whose first page was given up."""
-        return [one for one in self.counts.unwatched if one.trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD)]
+        boards = self.counts.unwatched
+        return [one for one in boards if one.trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD)] if boards else []
 
     def own_failures(self, now_ms: int) -> tuple[int, int, str] | None:
         """Return how often the site's own functions failed lately, since when (ms), and which counters tell of it."""
         # "<since> <last one> <number> <names>" (count_own.lua)
-        since, last, count, names = self.counts.fields.get("own_failed", "0 0 0 -").split(" ", 3)
+        if (text := self.counts.fields.get("own_failed")) is None:
+            return None
+        since, last, count, names = text.split(" ", 3)
         return (int(count), int(since), names.replace(" ", ", ")) if now_ms - int(last) < MISMATCH_MS else None
 
-    @cached_property
+    @property
     def stopped_at_ms(self) -> int:
         """Return when an operator paused or drained the site, 0 where it runs."""
-        text = self.counts.fields.get("decision") if self.is_paused or self.is_draining else None
-        return int(json.loads(text)[0]) if text else 0
+        text = self.counts.fields.get("decision")
+        return int(json.loads(text)[0]) if text and (self.is_paused or self.is_draining) else 0
 
     def held_s(self, now_ms: int) -> float:
         """Return for how many seconds an operator has held the board that is held longest, 0 where none is."""
@@ -294,7 +298,7 @@ def by_state(counts: RequestCounts) -> dict[str, int]:
 def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:
     """Return the state of a site, with its forgotten boards counted as overdue, and those that no page comes of."""
     site = SiteSnapshot(counts.site, counts, with_forgotten(counts.boards, forgotten))
-    if Stage.LIST in site.open_breakers or site.failed_in_a_row >= STUCK_LEAST:
+    if "shut:list" in counts.fields or site.failed_in_a_row >= STUCK_LEAST:
         # A parked board counts as being scanned until its page is read.
         boards = replace(site.boards, waiting=max(0, site.boards.scanning - site.boards.parked))
         return SiteSnapshot(counts.site, counts, boards)

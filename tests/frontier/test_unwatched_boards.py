@@ -164,4 +164,4 @@ def test_a_board_that_leaves_the_file_is_told_no_more(two_boards: SmallCrawl) ->
     two_boards.publish("boards: [3]\n")
     two_boards.frontier.produce()
 
-    assert Inspector(two_boards.frontier).count_requests("demo").unwatched == []
+    assert Inspector(two_boards.frontier).count_requests("demo").unwatched == ()

@@ -94,7 +94,7 @@ class RequestCounts:
     guarded: int = 0
     boards: ScanCounts = ScanCounts()
     opens_at_ms: int = 0
-    unwatched: Sequence[UnwatchedBoard] = ()
+    unwatched: tuple[UnwatchedBoard, ...] = ()
 
     @property
     def ready(self) -> int:
@@ -148,7 +148,8 @@ def read_counts(site: str, reply: object) -> RequestCounts:
     words = reply.decode().split("\0")
     admitted, delayed, parked, dead, leased, held, *stages = map(int, words[:_BOARDS])
     stats = _FIELDS + int(words[_FIELDS - 1])
-    unwatched = [_unwatched(line) for line in words[_FIELDS - 3].split("\n") if line]
+    lines = words[_FIELDS - 3]
+    unwatched = tuple(map(_unwatched, lines.split("\n"))) if lines else ()
     return RequestCounts(
         site=site,
         admitted=admitted,

@@ -53,6 +53,9 @@ def judge(
     snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
 ) -> list[Finding]:
     """Return the present problems with those that follow from another one, the gravest first."""
+    # One for all kinds: each knows its sites that are not paused.
+    whole = Window(snapshot, before)
+    parts = [Window(part, before.cells.get(part.cell) if before else None) for part in snapshot.parts]
     found = [
         # A site is in one cell, so that its name says enough.
         (
@@ -63,19 +66,12 @@ def judge(
         )
         for kind in kinds
         if not (snapshot.is_at_rest and kind.name in _OF_A_CRAWL)
-        for window in _windows(kind, snapshot, before)
+        for window in ([whole] if not parts or kind.is_of_all_cells else parts)
         if kind.condition and (window.before or not kind.takes_window)
         for subject, fields in kind.condition(window)
     ]
     # Those of one severity keep their order, in which causes come first.
     return sorted(with_inhibited(found), key=lambda one: -one.problem.severity.rank)
-
-
-def _windows(kind: Kind, snapshot: Snapshot, before: Marks | None) -> list[Window]:
-    """Return the windows in which a kind is judged: each cell alone, where there are several."""
-    if not snapshot.parts or kind.is_of_all_cells:
-        return [Window(snapshot, before)]
-    return [Window(part, before.cells.get(part.cell) if before else None) for part in snapshot.parts]
 
 
 class CurrentProblems:

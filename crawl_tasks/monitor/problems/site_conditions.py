@@ -74,6 +74,8 @@ def threads_short(site: SiteSnapshot) -> Fields | None:
 
 def secrets_hidden(site: SiteSnapshot) -> Fields | None:
     """Return the secrets of the session that were replaced in stored texts, and in how many."""
+    if "own_names" not in site.counts.fields:  # count_own.lua never counted any
+        return None
     hidden = {name.removeprefix(HIDDEN_OF): count for name, count in site.own.items() if name.startswith(HIDDEN_OF)}
     named = ", ".join(f"{name} ({count})" for name, count in sorted(hidden.items(), key=lambda row: -row[1]))
     return {"count": sum(hidden.values()), "names": named} if hidden else None
@@ -203,13 +205,16 @@ def comments_flap(grown: SiteMarks) -> Fields | None:
 
 def parked(site: SiteSnapshot) -> Fields | None:
     """Return how many pages are parked beside those that make a board unwatched, and the most frequent reason."""
-    has_more = site.counts.parked > len(site.troubles(UnwatchedState.PARKED))
+    has_more = site.counts.parked and site.counts.parked > len(site.troubles(UnwatchedState.PARKED))
     return _count_and_reason(site, "parked", site.counts.parked) if has_more else None
 
 
 def given_up(site: SiteSnapshot, *, is_much: bool) -> Fields | None:
     """Return how many pages are dead, and the most frequent reason, where they are much of the site, or where not."""
-    dead, pages = site.counts.dead, site.counts.dead + site.counts.done
+    dead = site.counts.dead
+    if not dead:
+        return None
+    pages = dead + site.counts.done
     if dead <= len(site.troubles(UnwatchedState.DEAD)) or (dead >= GIVEN_UP_SHARE * pages) != is_much:
         return None
     return _count_and_reason(site, "dead", dead)

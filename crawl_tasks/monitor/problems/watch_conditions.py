@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from crawl_tasks.errors import AccessDenied
@@ -26,14 +26,18 @@ MOST_NAMED: Final = 10
 def no_pages(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites from which no page came though they were asked, with the time, the attempts and the reasons."""
     for site in window.active:
+        if site.failed_in_a_row < NO_PAGE_LEAST:
+            continue
         since_s = site.no_page_s(window.snapshot.at_ms)
-        if site.failed_in_a_row >= NO_PAGE_LEAST and since_s >= NO_PAGE_S and not window.is_resting(site):
+        if since_s >= NO_PAGE_S and not window.is_resting(site):
             reason = ", ".join(site.failing.reasons) or gettext("reason unknown")
             yield site.name, {"count": site.failed_in_a_row, "duration": duration(since_s), "reason": reason}
 
 
 def denies_all(site: SiteSnapshot) -> bool:
     """Return whether all attempts since the last page were denied, and a board waits for that or they are many."""
+    if not site.failed_in_a_row:
+        return False
     has_board = any(one.reason == AccessDenied.reason for one in site.unread)
     return site.failing.reasons == (AccessDenied.reason,) and (has_board or site.failed_in_a_row >= NO_PAGE_LEAST)
 
@@ -56,8 +60,8 @@ def boards_held(window: Window, *, is_long: bool) -> Iterator[tuple[str, Fields]
             yield site.name, _named(held, site.boards.total) or {}
 
 
-def _named(boards: Iterable[UnwatchedBoard], total: int) -> Fields | None:
-    found = sorted(boards, key=lambda one: (len(one.board), one.board))
+def _named(boards: Sequence[UnwatchedBoard], total: int) -> Fields | None:
+    found = sorted(boards, key=lambda one: (len(one.board), one.board)) if boards else None
     if not found:
         return None
     texts = [f"{one.board} ({one.reason})" if one.reason != "-" else one.board for one in found[:MOST_NAMED]]

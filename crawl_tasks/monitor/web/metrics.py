@@ -46,7 +46,7 @@ def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
 
 
 def _own(site: SiteSnapshot) -> dict[str, int]:
-    return OWN_ALERTED | site.own
+    return OWN_ALERTED | site.own if "own_names" in site.counts.fields else OWN_ALERTED
 
 
 def _states(site: SiteSnapshot) -> dict[str, int]:
@@ -110,7 +110,8 @@ def _restored(site: SiteSnapshot) -> dict[str, int]:
 def _boards(site: SiteSnapshot) -> dict[str, int]:
     boards = site.boards
     states = {"on_time": boards.on_time, "late": boards.late, "parked": boards.parked, "dead": boards.dead}
-    return {**states, "held": boards.held, "waiting": boards.waiting}
+    rare = {"held": boards.held, "waiting": boards.waiting}
+    return states | {state: count for state, count in rare.items() if count}
 
 
 def _overdue(snapshot: Snapshot) -> list[Sample]:
@@ -186,7 +187,7 @@ FAMILIES = (
            lambda snap: [(f'site="{site.name}"', site.stopped_s(snap.at_ms)) for site in snap.sites
                          if site.stopped_at_ms]),
     Family("crawl_site_withdrawn", G, ("site",), "1 if the directory that published the site has no file of it.",
-           each=lambda site: int(site.is_withdrawn)),
+           lambda snap: [(f'site="{site.name}"', 1) for site in snap.sites if site.is_withdrawn]),
     Family("crawl_ledger_unbalanced", G, ("site",), "1 if the site's requests do not add up.",
            each=lambda site: int(not site.counts.is_balanced)),
     Family("crawl_site_min_items_per_minute", G, ("site",), "Items a minute that the site file expects, 0 for none.",
@@ -283,7 +284,8 @@ FAMILIES = (
            " a minute), parked or dead (page 1 was given up), held by an operator, waiting (no page comes at all).",
            rows=by("state", _boards)),
     Family("crawl_boards_empty", G, ("site",), "Boards that showed threads, and show none any more.",
-           each=lambda site: len(site.troubles(UnwatchedState.EMPTY))),
+           lambda snap: [(f'site="{site.name}"', empty) for site in snap.sites
+                         if site.counts.unwatched and (empty := len(site.troubles(UnwatchedState.EMPTY)))]),
     Family("crawl_boards_held_seconds", G, ("site",), "For how long an operator has held a board of the site.",
            lambda snap: [(f'site="{site.name}"', held) for site in snap.sites if (held := site.held_s(snap.at_ms))]),
     Family("crawl_boards_scanning", G, ("site",), "Boards being scanned.", each=lambda site: site.boards.scanning),
