@@ -123,15 +123,11 @@ def _open_to_others(directory: Path) -> Iterator[Problem]:
 
 
 def _who_may_enter(frontier: Frontier, settings: Settings) -> Iterator[Problem]:
-    if not frontier.client.connection_pool.connection_kwargs.get("password"):
+    login = frontier.client.connection_pool.connection_kwargs
+    if not login.get("password"):
         yield kinds.REDIS_OPEN.problem()
-        return
-    try:
-        is_nameless = frontier.client.acl_whoami() in ("default", b"default")
-    except redis.RedisError:  # a user that may not even ask for its name
-        return
     # The embedded Redis has no other user, and a new password at each start.
-    if is_nameless and "redis_url" in settings.model_fields_set:
+    elif (login.get("username") or "default") == "default" and "redis_url" in settings.model_fields_set:
         yield kinds.REDIS_NAMELESS.problem()
 
 
