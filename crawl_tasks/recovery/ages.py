@@ -69,5 +69,5 @@ def settle_ages(frontier: Frontier, store: Store) -> None:
     """Take both sides for of one age, after a recovery."""
     restore = Admin(frontier).restore
     ages = restore.ages()
-    change = store.settle_change(frontier.ledger, ages.change)
+    change = store.settle_change(frontier.ledger, ages.change, ages.own)
     restore.set_ages(change, max(store.drawn(frontier.ledger), ages.drawn) + UNNOTED)

@@ -16,6 +16,8 @@ from crawl_tasks.store.rows import digest
 from crawl_tasks.store.statements import Statements
 
 DEFAULT_INSTALLATION: Final = "crawl"
+UNHEARD: Final = 1000
+"""More changes than store workers commit before their ledger hears of one."""
 _LOST: Final = "lost@"
 _IS_OF_CHANGES: Final = (tables.meta.c.name == "change") | tables.meta.c.name.startswith(_LOST)
 _VALUE: Final = cast(tables.meta.c.value, BigInteger)

@@ -25,6 +25,7 @@ from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
 from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
 from crawl_tasks.store.ledger_notes import (
     DEFAULT_INSTALLATION,
+    UNHEARD,
     drawn_of,
     epoch_of,
     installation_of,
@@ -223,16 +224,18 @@ class Store:
         with explained(self.database.url), self.database.writing() as connection:
             raise_number(connection, self._statements, drawn_of(ledger), number)
 
-    def settle_change(self, ledger: str, least: int) -> int:
-        """Let changes go on above a number, which their readers have seen, and take the last for the ledger's own.
+    def settle_change(self, ledger: str, least: int, own: int = 0) -> int:
+        """Let changes go on above those that the ledger knows, of all and its own, and take the last for its own.
 
-        The changes that the database lacks are noted as lost: their readers are told.
+        A database that lacks some was restored. Changes that it lacks are noted as lost: their readers are told.
         """
         with explained(self.database.url), self.database.writing() as connection:
             # The own change stays behind while the database does, though others write.
-            known = [read_number(connection, name) or 0 for name in ("change", own_change_of(ledger))]
-            if known[0] < least:
-                note_lost(connection, self._statements, min(known), least)
+            known, known_own = (read_number(connection, name) or 0 for name in ("change", own_change_of(ledger)))
+            if known < least or known_own < own:
+                # Readers may have seen some that the ledger did not hear of.
+                least = max(known, least) + UNHEARD
+                note_lost(connection, self._statements, min(known, known_own), least)
             raise_number(connection, self._statements, "change", least)
             last = read_number(connection, "change") or 0
             raise_number(connection, self._statements, own_change_of(ledger), last)
