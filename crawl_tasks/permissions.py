@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 OF_OTHERS = 0o077
@@ -10,8 +11,13 @@ OF_OTHERS = 0o077
 
 
 def keep_private() -> None:
-    """Create all files with mode 0600 and directories with mode 0700, in this process and its children."""
+    """Create all files with mode 0600, directories with mode 0700 and no core dumps, in this process and its children.
+
+    A core dump holds passwords and texts, and the system decides who reads it.
+    """
     os.umask(OF_OTHERS)
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
 
 
 def write_public(path: Path, text: str) -> None:

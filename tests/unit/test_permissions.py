@@ -40,6 +40,18 @@ def test_a_file_that_its_owner_closed_stays_closed(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_a_command_that_crashes_leaves_no_core_dump() -> None:
+    code = (
+        "import resource; from crawl_tasks.permissions import keep_private;"
+        "resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2);"
+        "keep_private(); print(resource.getrlimit(resource.RLIMIT_CORE)[0])"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ended.stdout == "0\n"
+
+
 @pytest.fixture
 def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
