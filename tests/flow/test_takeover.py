@@ -15,6 +15,8 @@ from tests.waiting import eventually
 BEFORE = "b5f5e54"
 """The commit of the version before: other guards, other names of modules and scripts, database schema 2."""
 
+OF_TODAY = ("CRAWL_PRIVATE_HOSTS", "CRAWL_FUNCTION_MODULES")
+
 PUBLISH = """
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.publishing import publish_site
@@ -41,6 +43,13 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+def work_by(world: World, version: Path) -> None:
+    """Let processes that are started from now on be of a version, which knows no settings of later ones."""
+    given = {"CRAWL_PRIVATE_HOSTS": "127.0.0.1", "CRAWL_FUNCTION_MODULES": "tests"} if version == ROOT else {}
+    kept = {name: value for name, value in world.environment.items() if name not in OF_TODAY}
+    world.environment = kept | given | {"PYTHONPATH": str(version)}
+
+
 def publish(world: World, before: Path) -> None:
     """Publish the demo forum by the version before, and begin its crawl: eight pages at once, so that it lasts."""
     file = before / "config" / "sites" / "demo.yaml"
@@ -60,7 +69,7 @@ def crawl_after_changes(world: World) -> None:
 def test_a_crawl_of_the_version_before_is_finished(world: World, before: Path) -> None:
     world.forum("--latency-ms", "100")
     world.client.flushall()
-    world.environment["PYTHONPATH"] = str(before)
+    work_by(world, before)
     workers = ("store", "list", "detail")
     for name in workers:
         world.start_worker(name, name)
@@ -71,7 +80,7 @@ def test_a_crawl_of_the_version_before_is_finished(world: World, before: Path) -
     assert world.client.exists("crawl:s:demo:leased"), "nothing was under way"
     assert not world.client.keys("crawl:s:demo:seen:*"), "this version's guard was written already"
 
-    world.environment["PYTHONPATH"] = str(ROOT)
+    work_by(world, ROOT)
     world.workers()
     eventually(world.is_idle, every_s=0.1)
 
@@ -86,19 +95,19 @@ def test_a_crawl_of_the_version_before_is_finished(world: World, before: Path) -
 def test_workers_of_both_versions_share_a_crawl(world: World, before: Path) -> None:
     world.forum("--latency-ms", "100")
     world.client.flushall()
-    world.environment["PYTHONPATH"] = str(before)
+    work_by(world, before)
     for queues in ("list", "detail"):
         world.start_worker(f"old-{queues}", queues)
-    world.environment["PYTHONPATH"] = str(ROOT)
+    work_by(world, ROOT)
     for queues in ("list", "detail", "store"):
         # One thread each: chained pages would leave the other version nothing.
         world.start_worker(queues, queues, "-c", "1")
     workers = ("old-list", "old-detail", "list", "detail")
     for name in workers:
         world.wait_for_worker(name)
-    world.environment["PYTHONPATH"] = str(before)
+    work_by(world, before)
     publish(world, before)
-    world.environment["PYTHONPATH"] = str(ROOT)
+    work_by(world, ROOT)
     eventually(world.is_idle, every_s=0.1)
 
     old, new = ("".join(map(world.log_of, names)) for names in (workers[:2], workers[2:]))
