@@ -20,7 +20,9 @@ FUNCTIONS = "tests.flow.hanging_functions"
 def publish(world: World, function: str, **terms: int) -> None:
     site = world.forum("--latency-ms", "5")
     post = site.post.model_copy(update={"parser": f"{FUNCTIONS}:{function}"})
-    site = site.model_copy(update={"post": post, "comment": None})
+    # These functions read nothing: a thread whose list counts replies would be asked for once more.
+    threads = site.list.model_copy(update={"revision": site.list.revision[1:]})
+    site = site.model_copy(update={"post": post, "comment": None, "list": threads})
     terms = {"lease_ms": LEASE_MS} | terms
     world.frontier.sites.publish(site.name, site.version, dump_site(site), terms_of(site) | terms, board_terms(site))
 

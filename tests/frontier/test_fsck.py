@@ -356,8 +356,9 @@ def test_the_command_names_what_is_broken_until_it_is_mended(
 ) -> None:
     client.hincrby(f"{DEMO}:board:1", "open", 1)
     state = tmp_path / "state"
-    state.mkdir()
+    state.mkdir(mode=0o700)
     shutil.copy(swing.database, state / "crawl.db")
+    (state / "crawl.db").chmod(0o600)
     write_site(tmp_path, site_text())
     frontier.heartbeat("here:1", QUEUES)
     frontier.produce()

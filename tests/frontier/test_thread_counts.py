@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.crawl import Start
-from crawl_tasks.cli.summary import failures_of
+from crawl_tasks.cli.summary import problems_of
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
@@ -243,8 +243,8 @@ def test_a_crawl_whose_rows_the_database_rejected_has_failed(crawl: SmallCrawl) 
     for page_id, _ in frontier.outbox.draw("me", 100).pages:
         Admin(frontier).failed.items.put(page_id, "the encoding LATIN1 has no such character")
 
-    failures = failures_of(start, take_snapshot(frontier), ())
-    later = failures_of(Start(0.0, take_snapshot(frontier), Stored(0, 0)), take_snapshot(frontier), ())
+    failures, _ = problems_of(start, take_snapshot(frontier), ())
+    later, _ = problems_of(Start(0.0, take_snapshot(frontier), Stored(0, 0)), take_snapshot(frontier), ())
 
     assert [one.text for one in failures] == ["3 pages could not be stored and were rejected"]
     assert later == []

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from celery import Celery
 
+from crawl_tasks.frontier.envelope import HINT_END
 from crawl_tasks.frontier.replies import NextPage
 from crawl_tasks.model import Lease, Request, Stage
 from crawl_tasks.worker.page_chain import ChainPool
@@ -18,8 +19,8 @@ TASK = "crawl_tasks.fetch_post"
 
 def next_page(rid: int) -> NextPage:
     properties = {"delivery_tag": "", "delivery_info": {"routing_key": "post"}}
-    headers = {"task": TASK, "id": str(rid), "crawl_at": "1"}
-    body = json.dumps([[], {"site": "demo", "rid": rid}, {}])
+    headers = {"task": TASK, "id": str(rid), "crawl_at": 1}
+    body = f"[[],{json.dumps({'site': 'demo', 'rid': rid})},{HINT_END}"
     message = {"body": body, "content-type": "application/json", "headers": headers, "properties": properties}
     request = Request("demo", Stage.POST, str(rid), f"http://127.0.0.1/{rid}")
     return NextPage(json.dumps(message).encode(), Lease(rid, 1, 1, request, "v1", 0, 0))
