@@ -38,13 +38,14 @@ UNSEEN = {"P:s:S:pending", "P:s:S:staged:NAME", "P:s:S:session", "P:s:S:front", 
     f"P:{name}"
     for name in (
         "leaving", "moved", "arriving", "s:S:frozen", "s:S:moved_boards", "s:S:moved_fulls", "s:S:carried", "underway",
-        "s:S:restored", "unacked", "unacked_index", "unacked_mutex",
+        "s:S:restored", "unacked", "unacked_index", "unacked_mutex", "s:S:unwatched",
     )
 }  # fmt: skip
 """Keys of a publication of more than fifty boards (tests/frontier/test_publication.py), of a login (test_login.py
 there), of a front page (test_pings.py there), of pages that stay unreadable for hours (test_breaker.py there), of a
 move to another cell (test_cells.py there), of a removal or a recovery (test_site_removal.py there), of other programs'
-messages (tests/flow/test_celery_neighbours.py), and of the exporter (tests/unit/test_monitor_history.py)."""
+messages (tests/flow/test_celery_neighbours.py), of the exporter (tests/unit/test_monitor_history.py), and of boards
+that nobody watches (tests/frontier/test_unwatched_boards.py)."""
 STILL_S = 1.0  # of no move, and somebody looks; longer than any wait of a crawl in haste
 GRACE_MS = 150
 
