@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.errors import ParseError, RefusedAddress
@@ -29,7 +30,8 @@ _IS_TIDY = re.compile(r"[A-Za-z0-9_.:|+-]{0,60}").fullmatch
 _HAS_CONTROL = re.compile(r"[\x00-\x1f\x7f]").search
 # Fields that forums show for nearly every record. Empty in all records, they point to a wrong rule.
 _MAINS = ("title", "author", "created_at", "body")
-_IS_KEY = re.compile(r"[^\x00-\x20\x7f]{1,200}").fullmatch
+LONGEST_ID: Final = 200
+_IS_KEY = re.compile(rf"[^\x00-\x20\x7f]{{1,{LONGEST_ID}}}").fullmatch
 
 
 class ParseContext:
@@ -186,8 +188,9 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
         ParseError: No record has an id.
     """
     ids = table.columns[name]
-    if all(ids) and len(set(ids)) == len(ids) and "".join([f"{one}" for one in ids]).isalnum():
-        # Nearly all pages show plain ids, each once. They skip the checks of single ids below.
+    texts = [f"{one}" for one in ids]
+    # Nearly all pages show plain ids, each once. They skip the checks of single ids below.
+    if all(ids) and len(set(ids)) == len(ids) and "".join(texts).isalnum() and max(map(len, texts)) <= LONGEST_ID:
         return list(range(len(ids))), ()
     first: dict[Plain, int] = {}
     missing, lost = 0, dict[str, list[Plain]]()
@@ -272,7 +275,7 @@ def with_blanks(extra: Extra, alone: frozenset[str]) -> Extra | None:
 
 def is_key(text: str) -> bool:
     """Return whether a text can be an id: 1 to 200 characters without blanks and control characters."""
-    return text.isalnum() or _IS_KEY(text) is not None
+    return (text.isalnum() and len(text) <= LONGEST_ID) or _IS_KEY(text) is not None
 
 
 def tidy(revision: str) -> str:

@@ -83,6 +83,7 @@ def test_rows_without_an_id_are_left_out_and_remarked_upon() -> None:
         (("7", "a b", "c d"), "2 of 3 {} holds a blank (the first: 'a b')"),
         (("7", "a&#27;b"), "1 of 2 {} holds a control character (the first: 'a\\x1bb')"),
         (("7", "-" * 201), f"1 of 2 {{}} is longer than 200 characters (the first: '{'-' * 40}')"),
+        (("7", "9" * 201), f"1 of 2 {{}} is longer than 200 characters (the first: '{'9' * 40}')"),
     ],
 )
 def test_rows_whose_id_is_odd_are_left_out_and_remarked_upon_with_the_first(ids: tuple[str, ...], why: str) -> None:
