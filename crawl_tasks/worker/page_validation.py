@@ -50,8 +50,6 @@ _PARTS = 10
 """Of so many pages one that loses records is too many."""
 
 _LISTED = "listed threads"
-_MANY_GONE = 4
-"""Of so many threads that lists show one that is gone is too many: a moderator deletes one in the moment between."""
 
 _FEW = 3
 _MOST_BOARDS = 1_000
@@ -151,8 +149,7 @@ def _text(results: dict[str, deque[str]]) -> str:
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
         has_lost = kind.startswith(_RECORDS)
         least = 2 if has_lost or kind.startswith("pager") else LEAST
-        parts = _PARTS if has_lost else _MANY_GONE if kind == _LISTED else 2
-        if len(bad) >= least and parts * len(bad) >= len(found):
+        if len(bad) >= least and (_PARTS if has_lost else 2) * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""
 

@@ -54,6 +54,8 @@ def test_the_demo_prints_the_lines_that_the_readme_shows(tmp_path: Path) -> None
         for command, lines in shown.items():
             output = printed(reader, DEMO[command])
             assert differences(lines.split("\n"), output) == [], output
+            judged = printed(reader, "CRAWL_STATE_DIR=.crawl/demo crawl-tasks check || true")
+            assert re.findall(r"^(?:warning|critical) .*: demo: .*", judged, re.M) == []
 
 
 def test_new_writes_the_site_file_that_the_readme_shows(tmp_path: Path) -> None:
