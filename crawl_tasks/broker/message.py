@@ -65,6 +65,9 @@ def readable(message: bytes) -> dict[str, Any]:
         if headers.get("task") not in HINTED or not payload["body"].endswith(HINT_END):
             raise ValueError("it is marked as a message of the frontier, and is none")
     elif "task" in headers:
+        # Celery counts tasks by this name: with a list or a dictionary it fails there, and never acknowledges.
+        if not isinstance(headers.get("shadow"), str | None):
+            raise ValueError("the name that it is to be shown by is no text")
         _check_eta(headers.get("eta"))
         _check_body(base64.b64decode(payload["body"], validate=True) if encoding == "base64" else payload["body"])
     return payload

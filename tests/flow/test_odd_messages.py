@@ -43,6 +43,7 @@ ODD_HEADERS: tuple[dict[str, object], ...] = (
     {"lang": None},
     {"group": 3, "root_id": []},
     {"headers": 5},
+    {"shadow": {"a": 1}},
 )
 
 
