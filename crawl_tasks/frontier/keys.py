@@ -45,7 +45,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
 | P:stats              | hash   | produced_at, alerts_at and alerts_every: last look and pause of a sender of alerts, |
 |                      |        | worker_starts, histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum     |
-| P:s:S                | hash   | version, terms (window, delay_ms, ...), gate (next_at, paused, crawl_delay_ms,     |
+| P:s:S                | hash   | version, what the file gives (window, delay_ms, ...), and all of it as JSON behind |
+|                      |        | the version (terms: lib/site.lua), gate (next_at, paused, crawl_delay_ms,          |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
 |                      |        | ping_at, pinged: news), counters,                                                  |

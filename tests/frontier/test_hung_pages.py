@@ -64,7 +64,7 @@ def test_a_page_that_hangs_fails_alone_within_its_lease_and_its_late_result_is_r
     crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 2000)
+    client.hset("test:s:demo", mapping={"lease_ms": 2000, "terms": ""})
     crawl.forum.thread("1")
     crawl.forum.thread("2")
     crawl.frontier.admit("demo", [post(n)._replace(address=f"{site.base}/post/{n}") for n in (1, 2)])
@@ -106,7 +106,7 @@ def test_no_stack_is_read_while_no_page_is_overdue(crawl: SmallCrawl, monkeypatc
 
 def test_a_request_that_is_prepared_for_ever_costs_its_page_alone(crawl: SmallCrawl, client: redis.Redis) -> None:
     site = crawl.publish(rules=HANGS_BEFORE)
-    client.hset("test:s:demo", "lease_ms", 2000)
+    client.hset("test:s:demo", mapping={"lease_ms": 2000, "terms": ""})
     crawl.forum.thread("1")
     crawl.forum.thread("2")
     crawl.frontier.admit("demo", [post(n)._replace(address=f"{site.base}/post/{n}") for n in (1, 2)])
@@ -128,7 +128,7 @@ def test_the_time_in_which_a_page_waits_for_redis_makes_it_hang_neither_then_nor
     crawl: SmallCrawl, client: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 3000)
+    client.hset("test:s:demo", mapping={"lease_ms": 3000, "terms": ""})
     crawl.forum.thread("1")
     crawl.forum.then["/post/1"] = lambda: client.client_pause(3000, all=False)  # the write of the Crawl-delay waits
     crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
@@ -156,7 +156,7 @@ def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
 def begin(client: redis.Redis, forum: SmallForum, key: int) -> tuple[SmallCrawl, TaskMessage]:
     crawl = SmallCrawl(client, Frontier(client, "test"), forum)
     site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 4000)
+    client.hset("test:s:demo", mapping={"lease_ms": 4000, "terms": ""})
     forum.thread(str(key))
     crawl.frontier.admit("demo", [post(key)._replace(address=f"{site.base}/post/{key}")])
     return crawl, TaskMessage("demo", Stage.POST, rid=released(client)[0])
@@ -202,7 +202,7 @@ def test_a_page_that_hangs_while_redis_is_away_is_left_to_its_lease(
 
 def test_a_worker_with_more_hung_threads_than_others_has_lost_most(crawl: SmallCrawl, client: redis.Redis) -> None:
     site = crawl.publish(rules=HANGS)
-    client.hset("test:s:demo", "lease_ms", 2000)
+    client.hset("test:s:demo", mapping={"lease_ms": 2000, "terms": ""})
     crawl.forum.thread("1")
     crawl.frontier.admit("demo", [post(1)._replace(address=f"{site.base}/post/1")])
     watches = [HangWatch(crawl.pages, threads=threads, end=lambda: None) for threads in (1, 2)]
@@ -239,7 +239,7 @@ def make_due(frontier: Frontier, client: redis.Redis) -> None:
 
 
 def test_the_first_death_of_a_worker_costs_its_pages_no_time(frontier: Frontier, client: redis.Redis) -> None:
-    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40})
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40, "terms": ""})
     frontier.admit("demo", posts(8))
 
     outlive(frontier, client)
@@ -251,12 +251,12 @@ def test_the_first_death_of_a_worker_costs_its_pages_no_time(frontier: Frontier,
 def test_pages_that_are_lost_together_again_come_back_apart_and_none_is_parked(
     frontier: Frontier, client: redis.Redis
 ) -> None:
-    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40})
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "window": 40, "terms": ""})
     frontier.admit("demo", posts(8))
     outlive(frontier, client)
     eventually(lambda: frontier.tick("t") and client.llen("post") == 8)
 
-    client.hset("test:s:demo", "lease_ms", 60_000)
+    client.hset("test:s:demo", mapping={"lease_ms": 60_000, "terms": ""})
     held = [lease(frontier, rid) for rid in released(client)]
     client.zadd("test:s:demo:leased", {str(one.rid): 1 for one in held})
     client.zadd("test:due", {"demo": 1})
@@ -273,7 +273,7 @@ def test_pages_that_are_lost_together_again_come_back_apart_and_none_is_parked(
 def test_a_page_is_parked_as_hung_when_as_many_leases_ran_out_as_it_has_attempts(
     frontier: Frontier, client: redis.Redis
 ) -> None:
-    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 4})
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 4, "terms": ""})
     frontier.admit("demo", posts(1))
 
     for _ in range(3):
@@ -288,12 +288,12 @@ def test_a_page_is_parked_as_hung_when_as_many_leases_ran_out_as_it_has_attempts
 
 
 def test_the_wait_after_many_deaths_is_bounded(frontier: Frontier, client: redis.Redis) -> None:
-    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 50, "probe_ms": 900_000})
+    client.hset("test:s:demo", mapping={"lease_ms": 50, "max_attempts": 50, "probe_ms": 900_000, "terms": ""})
     frontier.admit("demo", posts(1))
     for _ in range(8):
         outlive(frontier, client)
         make_due(frontier, client)
-    client.hset("test:s:demo", "lease_ms", 60_000)
+    client.hset("test:s:demo", mapping={"lease_ms": 60_000, "terms": ""})
     client.zadd("test:s:demo:leased", {str(lease(frontier, released(client)[0]).rid): 1})
     client.zadd("test:due", {"demo": 1})
 

@@ -159,7 +159,7 @@ def test_every_request_of_a_page_counts_in_the_daily_budget_without_a_delay_too(
     crawl: SmallCrawl, client: redis.Redis, name: str
 ) -> None:
     site = crawl.publish()
-    client.hset("test:s:demo", "daily_budget", 100)
+    client.hset("test:s:demo", mapping={"daily_budget": 100, "terms": ""})
     crawl.pages = PageTask(crawl.frontier, SiteRegistry(crawl.frontier, None), Fetcher(build_client(name)))
     for key in ("1", "2", "3"):
         crawl.forum.thread(key)

@@ -16,7 +16,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.scripts import Scripts, Verb
-from tests.frontier.by_hand import TERMS, board, lease, released
+from tests.frontier.by_hand import TERMS, board, lease, posts, released
 
 MANY = 300
 
@@ -200,3 +200,14 @@ def test_sums_of_the_pulse_are_counted_anew_over_many_boards(
     _, items, hours, rate, met = client.hget("test:s:demo", "pulse").split()
     left = MANY - 10
     assert tuple(map(float, (items, hours, rate, met))) == (2 * left, 10 * left, 0.5 * left, 0.25 * left)
+
+
+def test_terms_that_an_older_worker_published_count(frontier: Frontier, client: redis.Redis) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    frontier.admit("demo", posts(6))
+    assert len(released(client)) == TERMS["window"] == 4
+
+    client.hset("test:s:demo", mapping={"version": "v2", "window": 5})  # it does not know the one field for all
+    frontier.tick("beat", leader_ms=1)
+
+    assert len(released(client)) == 1

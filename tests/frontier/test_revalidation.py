@@ -80,7 +80,7 @@ def other_rules(crawl: SmallCrawl) -> None:
 
 
 def guard_that_forgets(crawl: SmallCrawl) -> None:
-    crawl.client.hset("test:s:demo", "guard", "rre")
+    crawl.client.hset("test:s:demo", mapping={"guard": "rre", "terms": ""})
 
 
 def failure_before(crawl: SmallCrawl) -> None:
@@ -167,14 +167,14 @@ def test_a_board_whose_server_calls_a_changed_page_unchanged_is_asked_so_no_more
 
 def test_what_a_cap_left_out_is_looked_for_by_the_next_scan(crawl: SmallCrawl, client: redis.Redis) -> None:
     crawl.publish()
-    client.hset("test:s:demo", "daily_new", 1)
+    client.hset("test:s:demo", mapping={"daily_new": 1, "terms": ""})
     crawl.forum.board("1", 1, "7 1", "8 1")
     crawl.forum.etags[FIRST] = '"one"'
     crawl.forum.thread("7")
     crawl.forum.thread("8")
 
     first = crawl.scan()
-    client.hset("test:s:demo", "daily_new", 0)
+    client.hset("test:s:demo", mapping={"daily_new": 0, "terms": ""})
     second = crawl.scan()
 
     assert sorted(first + second) == [FIRST, FIRST, "/post/7", "/post/8"]

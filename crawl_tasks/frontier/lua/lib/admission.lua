@@ -217,7 +217,10 @@ function flush_admission(site)
   for _, t in pairs(site.guards) do
     if t.dirty then redis.call('HSET', site.key .. ':seen', t.name .. ':n', t.n, t.name .. ':m', t.m); t.dirty = nil end
   end
-  if site.fresh > 0 then redis.call('HSET', site.key, 'admitted', site.rid) end
+  if site.fresh > 0 then
+    local found = site.found_today and {'found', site.found_today} or {}
+    redis.call('HSET', site.key, 'admitted', site.rid, unpack(found))
+  end
   if site.known > 0 then redis.call('HINCRBY', site.key, 'known', site.known) end
 end
 

@@ -23,7 +23,7 @@ local function raise(key, counts)
   end
 end
 
-local function answers_of(minute) return P .. ':answers:' .. string.format('%.0f', minute) end
+local function answers_of(minute) return P .. ':answers:' .. minute end  -- eight digits, which Lua writes as they are
 
 local LEASE, CHAIN = 12, 9  -- values in the answer of a lease, and of a commit that leased the next page
 
@@ -59,19 +59,31 @@ local function keep_answer(caller, call, reply, args)
   if redis.call('HSET', key, caller, text) == 1 then redis.call('PEXPIRE', key, 2 * KEPT_MS) end
 end
 
--- Run a verb. CALL holds what counts for this call alone: its time in us, its counters, the pages in the outbox.
+-- Write what a verb left to the end of its call: counters, and the wake-ups of queues that nobody emptied meanwhile.
+local function finish()
+  for key, counts in pairs(CALL.counts) do raise(key, counts) end
+  for queue in pairs(CALL.wakes) do
+    local key = P .. ':wake:' .. queue
+    if redis.call('EXISTS', key) == 0 then redis.call('LPUSH', key, 1) end
+  end
+end
+
+-- Run a verb. CALL holds what counts for this call alone: its time in us, its counters, the queues to wake, the pages in the outbox.
 function run(verb, keys, args)
-  P, CALL = keys[1], {counts = {}}
+  P, CALL = keys[1], {counts = {}, wakes = {}}
   if not keys[2] then
     local reply = verb(keys, args)
-    for key, counts in pairs(CALL.counts) do raise(key, counts) end
+    finish()
     return reply
   end
-  local caller, call, again = string.match(keys[2], '^(%S+) (%S+)(.*)$')
-  local before = again ~= '' and answer_before(caller, call)
+  local blank = string.find(keys[2], ' ', 1, true)
+  local caller, call = string.sub(keys[2], 1, blank - 1), string.sub(keys[2], blank + 1)
+  local first = string.match(call, '^(%S+) again$')
+  local before = first and answer_before(caller, first)
   if before then return before end
+  call = first or call
   local reply = verb(keys, args)
-  for key, counts in pairs(CALL.counts) do raise(key, counts) end
+  finish()
   if reply[1] == 0 then keep_answer(caller, call, reply, args) end
   -- A lease that is no more may have been ended by this same call.
   return reply[1] == -2 and answer_before(caller, call) or reply

@@ -113,7 +113,10 @@ function lease_next(site, now, terms)
       return
     end
     -- No other worker need wake up for a queue that is empty now.
-    if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', P .. ':wake:' .. queue) end
+    if redis.call('EXISTS', queue) == 0 then
+      CALL.wakes[queue] = nil
+      redis.call('UNLINK', P .. ':wake:' .. queue)
+    end
     local its_site = name == site.name and site or load_site(name)
     local reply = its_site and lease_request(its_site, rid, now, ready, slack)
     if reply and reply[1] == 0 then return message, name, reply end

@@ -5,11 +5,8 @@
 
 -- Release --------------------------------------------------------------------------------------------------
 
--- Wake one worker that waits for messages of a queue, if one waits. It wakes the next one where it leaves messages.
-function wake(queue)
-  local key = P .. ':wake:' .. queue
-  if redis.call('EXISTS', key) == 0 then redis.call('LPUSH', key, 1) end
-end
+-- Wake one worker that waits for messages of a queue, at the end of the call. It wakes the next one where it leaves messages.
+function wake(queue) CALL.wakes[queue] = true end
 
 -- Call the store task, unless a call waits in its queue.
 function call_store(now)

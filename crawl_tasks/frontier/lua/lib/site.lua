@@ -17,7 +17,7 @@
 --   "+" whatever the guard says
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
--- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at load_site
+-- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at pack_terms load_site
 -- EXPORTS: STAGE_AT stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
 -- EXPORTS: schedule_look holds_move
 
@@ -52,13 +52,20 @@ end
 
 function now_ms() return math.floor(now_us() / 1000) end
 
+-- What a site file gives. publish.lua keeps it all as one field beside the others. First the numbers, and what each is where an
+-- older version gave none, then the texts.
+local TERMS = {
+  'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'guard_length', 'guard_hits', 'guard_capacity', 'rolling_ms',
+  'full_pass_ms', 'breaker_after', 'breaker_percent', 'probe_ms', 'slow_ms', 'daily_budget', 'daily_new',
+  'order', 'guard', 'quiet', 'weights', 'freshness', 'rendered',
+}
+local USUAL = {1, 0, false, false, false, 0, 0, 1000000, false, 0, 5, 75, 900000, 10000, 0, 0}
+
 local FIELDS = {
-  'version', 'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'paused', 'draining', 'next_at', 'admitted', 'order',
-  'guard', 'rolling_ms', 'guard_length', 'guard_hits', 'levels:list', 'levels:post', 'levels:comment', 'guard_capacity', 'full_pass_ms',
-  'shut:list', 'shut:post', 'shut:comment', 'breaker_after', 'breaker_percent', 'probe_ms',
-  'slow', 'slow_ms', 'crawl_delay_ms', 'daily_budget', 'spent', 'quiet', 'offsets',
-  'weights', 'credit', 'daily_new', 'found', 'brood', 'lead', 'freshness', 'withdrawn', 'flushes', 'failed_in_a_row', 'rendered',
-  'fence', 'attempts', 'readings:list', 'readings:post', 'readings:comment', 'flushing', 'since',
+  'version', 'terms', 'paused', 'draining', 'next_at', 'admitted', 'levels:list', 'levels:post', 'levels:comment',
+  'shut:list', 'shut:post', 'shut:comment', 'slow', 'crawl_delay_ms', 'spent', 'offsets', 'credit', 'found', 'brood', 'lead',
+  'withdrawn', 'flushes', 'failed_in_a_row', 'fence', 'attempts', 'readings:list', 'readings:post', 'readings:comment', 'flushing',
+  'since',
 }
 
 function numbers_in(text)
@@ -86,37 +93,53 @@ function holds_move(role, name, token)
   return string.match(redis.call('HGET', P .. ':' .. role, name) or '', '^%S+') == token
 end
 
+-- Return the terms of a site, each from its own field.
+local function read_terms(key)
+  local terms = redis.call('HMGET', key, unpack(TERMS))
+  for i, value in ipairs(terms) do
+    if USUAL[i] ~= nil then terms[i] = tonumber(value or USUAL[i]) else terms[i] = value or '' end
+  end
+  return terms
+end
+
+-- Keep the terms of a version in one field: a read of each on its own is a tenth of what a page costs.
+function pack_terms(key, version) redis.call('HSET', key, 'terms', version .. ' ' .. cjson.encode(read_terms(key))) end
+
+-- Return the terms, out of the one field where it is of this version.
+local function terms_of(key, version, packed)
+  if not packed or string.sub(packed, 1, #version + 1) ~= version .. ' ' then return read_terms(key) end
+  return cjson.decode(string.sub(packed, #version + 2))
+end
+
 -- Return a site's terms and counters, or nil for a site that is not published.
 function load_site(name)
   local key = P .. ':s:' .. name
-  -- Locals in the order of FIELDS: a table by name would take as long again.
-  local version, window, delay_ms, lease_ms, max_attempts, max_backlog, paused, draining, next_at, admitted, order,
-    guard, rolling_ms, guard_length, guard_hits, list_levels, post_levels, comment_levels, guard_capacity, full_pass_ms,
-    list_breaker, post_breaker, comment_breaker, breaker_after, breaker_percent, probe_ms,
-    slow, slow_ms, crawl_delay_ms, daily_budget, spent, quiet, offsets,
-    weights, credit, daily_new, found, brood, lead, freshness, withdrawn, flushes, failed_in_a_row, rendered,
-    fence, attempts, list_results, post_results, comment_results, flushing, since = unpack(redis.call('HMGET', key, unpack(FIELDS)))
+  -- Locals in the order of FIELDS and of TERMS: a table by name would take as long again.
+  local version, packed, paused, draining, next_at, admitted, list_levels, post_levels, comment_levels,
+    list_breaker, post_breaker, comment_breaker, slow, crawl_delay_ms, spent, offsets, credit, found, brood, lead,
+    withdrawn, flushes, failed_in_a_row, fence, attempts, list_results, post_results, comment_results, flushing,
+    since = unpack(redis.call('HMGET', key, unpack(FIELDS)))
   if not version then return nil end
-  local file_window = tonumber(window or 1)
-  local file_delay = math.max(tonumber(delay_ms or 0), tonumber(crawl_delay_ms or 0))
+  local file_window, delay_ms, lease, max_attempts, max_backlog, length, hits, capacity, rolling, full, breaker_after, breaker_percent,
+    probe, slow_ms, daily_budget, daily_new, order, guard, quiet, weights, freshness, rendered = unpack(terms_of(key, version, packed))
+  local file_delay = math.max(delay_ms, tonumber(crawl_delay_ms or 0))
   local delay, its_window = backed_off(slow, file_delay, file_window)
   return {
     name = name, key = key, version = version, paused = paused == '1' or is_halted(name),
     is_withdrawn = withdrawn == '1', draining = draining == '1' or withdrawn == '1',
     next_at = gate_opens_at(next_at, quiet, daily_budget, offsets, spent), window = its_window, delay = delay,
     lead = tonumber(lead or 0), file_window = file_window, file_delay = file_delay,
-    daily_new = tonumber(daily_new or 0), found = found, max_children = brood, freshness = freshness or '',
-    weights = weights, credit = credit, daily_budget = tonumber(daily_budget or 0), spent = spent,
-    offsets = offsets or '', slow = slow, slow_ms = tonumber(slow_ms or 10000), lease = tonumber(lease_ms),
-    max_attempts = tonumber(max_attempts), max_backlog = tonumber(max_backlog), rid = tonumber(admitted or 0),
-    order = order, guard = guard, rendered = rendered or '', rolling = tonumber(rolling_ms),
-    capacity = tonumber(guard_capacity or 1000000), length = tonumber(guard_length or 0),
-    hits = tonumber(guard_hits or 0), full = tonumber(full_pass_ms or 0),
+    daily_new = daily_new, found = found, max_children = brood, freshness = freshness,
+    weights = weights, credit = credit, daily_budget = daily_budget, spent = spent,
+    offsets = offsets or '', slow = slow, slow_ms = slow_ms, lease = lease,
+    max_attempts = max_attempts, max_backlog = max_backlog, rid = tonumber(admitted or 0),
+    order = order, guard = guard, rendered = rendered, rolling = rolling,
+    capacity = capacity, length = length, hits = hits, full = full,
     levels = {list = list_levels or '', post = post_levels or '', comment = comment_levels or ''},
     open_breakers = {list = list_breaker, post = post_breaker, comment = comment_breaker},
     results = {list = list_results, post = post_results, comment = comment_results},
-    breaker_after = tonumber(breaker_after or 5), breaker_percent = tonumber(breaker_percent or 75),
-    probe = tonumber(probe_ms or 900000), flushes = flushes, flushing = flushing,
+    breaker_after = breaker_after, breaker_percent = breaker_percent,
+    probe = probe, flushes = flushes, flushing = flushing,
     failed_in_a_row = failed_in_a_row, since = tonumber(since or 0),
     fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
     ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,

@@ -77,7 +77,7 @@ for i = is_front and #ARGV + 1 or 16, #ARGV do
   if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now) end
 end
 if has_cap and site.fresh > site.further then
-  redis.call('HSET', site.key, 'found', string.format('%.0f %.0f', today, found + site.fresh - site.further))
+  site.found_today = string.format('%.0f %.0f', today, found + site.fresh - site.further)
 end
 if ARGV[12] ~= '' then guard_gone(site, stage, ARGV[12], now) end
 flush_admission(site)

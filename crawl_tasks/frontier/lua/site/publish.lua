@@ -55,6 +55,7 @@ end
 redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 11 + 2 * tonumber(ARGV[10])
 for i = 11, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
+pack_terms(key, ARGV[2])
 
 -- To publish a site from a file brings it back.
 if ARGV[4] ~= '' then
