@@ -156,7 +156,7 @@ def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo:
     with demo.start("--fresh", "--latency-ms", "100") as process:
         wait_until(process, lambda: demo.fetched() >= 5)
         with redis.Redis.from_url((demo.state / "redis.url").read_text("utf-8").strip()) as client:
-            assert client.hset("crawl:s:demo", mapping={"lease_ms": SHORT_LEASE_MS, "terms": ""}) == 0  # there were others
+            assert client.hset("crawl:s:demo", mapping={"lease_ms": SHORT_LEASE_MS, "terms": ""}) == 0
         held_before = demo.fetched()
         wait_until(process, lambda: demo.fetched() >= held_before + 10)
         for worker in demo.workers():
