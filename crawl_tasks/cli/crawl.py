@@ -48,8 +48,6 @@ LOOK_EVERY_S = 0.25
 SILENCE_ALLOWED_S = 60.0
 """Outage of Redis or the database that ends the crawl, in seconds. The workers wait as long."""
 HOW_TO_RECOVER = "crawl-tasks recover (CRAWL_RECOVER=auto does so by itself); the run goes on after it"
-MANY_SHORT = 20
-"""The inverse share of threads that lack replies from which on a crawl has failed."""
 COUNT_PAUSE_S = 1.0
 COUNT_SHARE = 20
 """The inverse share of time that counting may take: one part in twenty."""
@@ -123,11 +121,10 @@ class StoredCounts:
         rows = [row for row in counts(self._store) if row.site in self._sites]
         return Stored(sum(row.fetched_posts for row in rows), sum(row.comments for row in rows))
 
-    def short_threads(self, site: str) -> tuple[dict[str, str], bool]:
-        """Return threads with far fewer replies than their lists count, and whether they are many of those at rest."""
-        found = self._store.thread_counts(site)
-        short = sorted((one for one in found if one.is_short), key=lambda one: one.stored - one.listed)
-        return {one.post_id: str(one) for one in short}, bool(short) and MANY_SHORT * len(short) >= len(found)
+    def short_threads(self, site: str) -> dict[str, str]:
+        """Return the threads with fewer replies than their lists count, the worst first, as the ledger keeps them."""
+        short = [thread for thread in self._store.thread_counts(site) if thread.is_short]
+        return {thread.post_id: str(thread) for thread in sorted(short, key=lambda row: row.stored - row.listed)}
 
     def lately(self) -> Stored:
         """Return a recent count."""

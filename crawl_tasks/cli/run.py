@@ -166,7 +166,8 @@ def crawl(
         return code, []
     tell_end(here.cells, plan.sites, finish)
     # Before the end of a crawl that was interrupted, threads are on their way.
-    short = note_short_threads(here, plan, stored) if finish is Finish.IDLE else set()
+    if finish is Finish.IDLE:
+        note_short_threads(here, plan, stored)
     end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo(gettext("crawl stats"))
@@ -176,7 +177,7 @@ def crawl(
     if report is not None:
         write_report(report, report_of(here, start, end, progress.history, stats))
         click.echo(gettext("report in {path}", path=report))
-    failures, remarks = problems_of(start, end, short)
+    failures, remarks = problems_of(start, end)
     for problem in remarks:
         click.echo(printable(problem.advice(), 600), err=True)
     has_failed = bool(plan.until_idle and failures) or not is_clean(end)

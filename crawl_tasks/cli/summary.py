@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts
@@ -16,7 +16,7 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import SHELVED
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
-from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN, THREADS_SHORT
+from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
@@ -108,26 +108,18 @@ def stats_text(stats: Stats) -> str:
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in stats.items())
 
 
-def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts) -> set[str]:
-    """Note the threads that lack replies in the ledger, and return the sites whose rules may be to blame for many.
-
-    Presets are tried on real forums. Where one reads fewer, a list most often counts what no page shows to a guest.
-    """
-    failed = set()
+def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts) -> None:
+    """Note the threads that lack replies in the ledger, as the store workers do when threads have come to rest."""
     for site in plan.sites:
-        if not (site.comment or site.post.comments or site.post.parser):
-            continue
-        short, is_many = stored.short_threads(site.name)
-        here.cells.of(site.name).sites.note_threads(site.name, short, is_all=True)
-        failed |= {site.name} if is_many and site.engine is None else set()
-    return failed
+        if site.comment or site.post.comments or site.post.parser:
+            short = stored.short_threads(site.name)
+            here.cells.of(site.name).sites.note_threads(site.name, short, is_all=True)
 
 
-def problems_of(start: Start, end: Snapshot, short: Collection[str]) -> tuple[list[Problem], list[Problem]]:
-    """Return the warnings and critical problems at the end of a crawl: those for which it has failed, and remarks.
+def problems_of(start: Start, end: Snapshot) -> tuple[list[Problem], list[Problem]]:
+    """Return the problems at the end of a crawl: those for which it has failed, as `check` would, and remarks.
 
-    `short` are the sites of which many threads lack replies: few are a remark. Pages that an earlier crawl could not
-    store count there.
+    Pages that an earlier crawl could not store count there.
     """
     current = CurrentProblems(end)
     rejected = end.health.shelved - start.snapshot.health.shelved
@@ -135,7 +127,7 @@ def problems_of(start: Start, end: Snapshot, short: Collection[str]) -> tuple[li
     remarks: list[Problem] = []
     for site in end.sites:
         for problem in current.own(site):
-            if problem.name == SECRETS_HIDDEN.name or (problem.name == THREADS_SHORT.name and site.name not in short):
+            if problem.name == SECRETS_HIDDEN.name:
                 remarks.append(problem)
             elif problem.severity is not Severity.INFO:
                 failures.append(problem)

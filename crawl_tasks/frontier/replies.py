@@ -81,7 +81,7 @@ class FailResult(NamedTuple):
 class AckResult(NamedTuple):
     """The result of an acknowledgement: waiting pages that nobody has taken, and sites whose crawl has ended by it.
 
-    `short` are the threads that are noted to have far fewer replies than listed, by site.
+    `short` are the threads that are noted to have fewer replies than listed, by site.
     """
 
     untaken: int

@@ -297,7 +297,7 @@ class Sites:
         self._scripts.call(Verb.NOTE_VALIDATION, site, text[:300])
 
     def note_threads(self, site: str, found: Mapping[str, str], *, is_all: bool = False) -> None:
-        """Remember threads of which far fewer replies are stored than their lists count. An empty text ends that.
+        """Remember threads of which fewer replies are stored than their lists count. An empty text ends that.
 
         With `is_all` the site has no others.
         """

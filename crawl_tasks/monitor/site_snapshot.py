@@ -100,7 +100,7 @@ class SiteSnapshot:
 
     @property
     def short_threads(self) -> list[str]:
-        """Return threads with far fewer replies than their lists count: "listed stored address" each, worst first."""
+        """Return threads with fewer replies than their lists count: "listed stored address" each, worst first."""
         short: dict[str, str] = json.loads(self.counts.fields.get("short", "{}"))
         return sorted(short.values(), key=lambda text: int(text.split()[1]) - int(text.split()[0]))
 

@@ -18,16 +18,13 @@ from sqlalchemy import Connection, func, or_, select
 
 from crawl_tasks.model import UNREADABLE, BoardPass, Comment, Items, Reach, Request, Stage, Sweep
 from crawl_tasks.model.own_counters import count
+from crawl_tasks.model.reply_counts import is_short
 from crawl_tasks.store.tables import comments, posts
 
 log = logging.getLogger(__name__)
 
 LOOKS: Final = 2
 """Reads that must have missed a comment. One more if fewer comments were seen than the thread claims to have."""
-
-MOST_LACKING: Final = 2
-LACKING_SHARE: Final = 20
-"""A thread may lack two replies that its list counts, or one of twenty: some forums count deleted replies on."""
 
 MOST_TRIES: Final = 6
 """Reads of a thread in one pass. A comment still in doubt after that is left to the next pass."""
@@ -79,7 +76,7 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     lacking = listed - thread.seen if thread is not None else 0
     if sweep.is_bare and (thread is None or thread.reply_count != 0):
         return
-    if lacking > max(MOST_LACKING, listed // LACKING_SHARE):
+    if thread is not None and is_short(listed, thread.seen):
         log.warning(
             "a thread lacks replies that its list counts, so none is marked as deleted",
             extra={"site": site, "post": sweep.post_id, "listed": listed, "missed": len(missed)},

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from sqlalchemy import case, func, select
 
 from crawl_tasks.model import Stage
+from crawl_tasks.model.reply_counts import FEW, is_short
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.tables import comments, posts, requests
 
-LEAST_LISTED = 5
-"""Replies from which on a list's count is held against those that are stored. Fewer may be missing only of most."""
 _AT_ONCE = 500
 
 
@@ -26,10 +25,8 @@ class ThreadCount(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Whether far fewer are stored. Deleted replies, and a count with the first post, are a small difference."""
-        lost = self.listed - self.stored
-        is_most = self.listed >= LEAST_LISTED and 2 * lost > self.listed
-        return is_most or (lost >= LEAST_LISTED and 4 * lost > self.listed)
+        """Whether more than a few are missing."""
+        return is_short(self.listed, self.stored)
 
     def __str__(self) -> str:
         """Return the numbers and the address."""
@@ -37,7 +34,7 @@ class ThreadCount(NamedTuple):
 
 
 def thread_counts(database: Database, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
-    """Return the threads at rest, of a site those whose lists count several replies, or those of some keys.
+    """Return the threads at rest, of a site those whose lists count more than a few replies, or those of some keys.
 
     Left out are those with another revision than their page was read at, and those with an open comment page. A thread
     that is gone rests, and its list counts nothing.
@@ -66,6 +63,6 @@ def thread_counts(database: Database, site: str, keys: Collection[str] | None = 
                 & ~open_page.exists()
                 & (func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, "")),
             )
-            query = query.where(listed >= LEAST_LISTED) if part is None else query.where(posts.c.post_id.in_(part))
+            query = query.where(listed > FEW) if part is None else query.where(posts.c.post_id.in_(part))
             found += [ThreadCount(*row) for row in connection.execute(query)]
     return found

@@ -201,7 +201,7 @@ def _findings(
                 text = f"a post more than a year older than all its replies on {where}"
                 yield "first replies", text if wait_s > LATE_S else ""
     if request.stage is Stage.POST:
-        yield from lost_replies(memory.site, request, parsed)
+        yield from _lost_replies(memory.site, request, parsed)
     if has_links:
         yield from _unread_pages(memory.site.site, request, page, parsed)
 
@@ -247,7 +247,7 @@ def listed_replies(site: CompiledSite, request: Request, parsed: Parsed) -> int 
     return int(count) if reads_replies and not (has_more or parsed.is_cut) else None
 
 
-def lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
+def _lost_replies(site: CompiledSite, request: Request, parsed: Parsed) -> Iterator[tuple[str, str]]:
     """Yield whether a thread has the replies that its row counted."""
     count = listed_replies(site, request, parsed)
     if count is not None and count >= _MANY_REPLIES:

@@ -1,4 +1,4 @@
-"""The watch over threads of which far fewer replies are stored than their lists count, as the crawl goes on."""
+"""The watch over threads of which fewer replies are stored than their lists count, as the crawl goes on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ThreadCount(Protocol):
 
     @property
     def is_short(self) -> bool:
-        """Return whether far fewer are stored than listed."""
+        """Return whether fewer are stored than listed."""
 
     def __str__(self) -> str:
         """Return the numbers and the address."""

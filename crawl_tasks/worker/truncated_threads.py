@@ -1,4 +1,4 @@
-"""Truncated threads: with less than half of the replies that their lists count. They prove nothing."""
+"""Truncated threads: they lack more than a few of the replies that their lists count. They prove nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Final
 from crawl_tasks.errors import GuestPage, TruncatedThread
 from crawl_tasks.model import Fetched, Lease, Parsed, Stage
 from crawl_tasks.model.own_counters import count
+from crawl_tasks.model.reply_counts import is_short
 from crawl_tasks.registry.site_registry import CompiledSite
-from crawl_tasks.worker.page_validation import listed_replies, lost_replies
+from crawl_tasks.worker.page_validation import listed_replies
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,9 @@ class TruncatedThreads:
             GuestPage: the same of a page that does not say who asked for it.
         """
         name, most = lease.request.site, site.retry.max_attempts
-        for text in filter(None, (text for _, text in lost_replies(site, lease.request, parsed))):
+        listed, read = listed_replies(site, lease.request, parsed), len(parsed.items.comments)
+        if listed is not None and is_short(listed, read):
+            text = f"{listed} replies in the list, {read} read on {lease.request.address}"
             if page.is_unsigned:
                 text = f"{text}; the page does not say who asked for it"
                 if lease.attempt < min(LOOKS, most):

@@ -65,7 +65,7 @@ def unbalanced(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def threads_short(site: SiteSnapshot) -> Fields | None:
-    """Return the threads with far fewer replies than their lists count: their number, and the worst ones."""
+    """Return the threads with fewer replies than their lists count: their number, and the worst ones."""
     short = site.short_threads
     worst = (text.split(" ", 2) for text in short[:MOST_SHORT_NAMED])
     named = ", ".join(f"{address} ({listed} listed, {stored} stored)" for listed, stored, address in worst)

@@ -81,13 +81,14 @@ LEDGER_UNBALANCED = Kind(
 )  # fmt: skip
 
 THREADS_SHORT = Kind(
-    "CrawlThreadsShort", Severity.WARNING, "{count} threads have far fewer replies than their lists count: {threads}",
+    "CrawlThreadsShort", Severity.WARNING, "{count} threads have fewer replies than their lists count: {threads}",
     "crawl-tasks try {subject} --url ADDRESS shows what is read; mend the rules for comments and further pages, and"
-    " crawl-tasks sites check says how to read the threads again", "site", of_site(conditions.threads_short),
+    " crawl-tasks sites check says how to read the threads again; where its lists count what its pages hide,"
+    " leave reply_count out of list.fields and list.revision", "site", of_site(conditions.threads_short),
     rule=AlertRule(
         f"{latest('crawl_threads_short')} > 0", "15m", {"count": "{{ $value }}", "threads": _STATUS}
     ),
-    one="1 thread has far fewer replies than its list counts: {threads}",
+    one="1 thread has fewer replies than its list counts: {threads}",
 )  # fmt: skip
 
 SECRETS_HIDDEN = Kind(

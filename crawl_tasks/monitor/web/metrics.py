@@ -203,7 +203,7 @@ FAMILIES = (
     Family("crawl_site_rest_seconds", G, ("site",),
            "Cooldown left before the next request: Retry-After, quiet hours, a spent budget.",
            lambda snap: [(f'site="{site.name}"', site.rests_s(snap.at_ms)) for site in snap.sites]),
-    Family("crawl_threads_short", G, ("site",), "Threads with far fewer replies stored than their lists count.",
+    Family("crawl_threads_short", G, ("site",), "Threads with fewer replies stored than their lists count.",
            lambda snap: [(f'site="{site.name}"', len(site.short_threads)) for site in snap.sites]),
     Family("crawl_site_scan_gap", G, ("site",), "Scans of a day that showed new threads alone, and no older ones.",
            lambda snap: [(f'site="{site.name}"', (site.scan_gap(snap.at_ms) or (0, ""))[0]) for site in snap.sites]),

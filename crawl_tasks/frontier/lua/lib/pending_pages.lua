@@ -1,8 +1,9 @@
 -- Shared by every script, behind idle.lua: pages behind a login that do not say who asked for them. Until the check page shows
 -- a member, nobody knows whether they are a guest's. The hash of the session holds their lines, in the order in which they came.
--- EXPORTS: pending_of keep_pending read_again ask_for_check
+-- EXPORTS: CHECK_AFTER pending_of keep_pending read_again ask_for_check
 
 local CHECK_EVERY = 600000  -- ms. Between the scans of a site that is crawled on and on
+CHECK_AFTER = 200  -- pages. Half a percent of the requests
 
 -- Return the lines of unproven pages, the number of those before them, and the token of their session.
 function pending_of(site)

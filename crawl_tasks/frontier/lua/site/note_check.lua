@@ -9,8 +9,6 @@
 -- RETURNS 0: {0, pages that are entered again}
 -- RETURNS -1: the site is not published
 
-local MOST = 100
-
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key, now = site.key .. ':session', now_ms()
@@ -19,12 +17,14 @@ if token ~= ARGV[2] then return {0, 0} end
 if ARGV[3] == '1' then
   local proven = math.max(0, math.min(#lines, ARGV[4] - before))
   keep_pending(site, lines, proven, before)
-  local after = tonumber(redis.call('HGET', key, 'check_after') or 1)
-  redis.call('HSET', key, 'check_after', math.min(after * 2, MOST), 'checked_at', string.format('%.0f', now))
-  redis.call('HDEL', key, 'check_now')
+  local after = tonumber(redis.call('HGET', key, 'check_after') or CHECK_AFTER)
+  redis.call('HSET', key, 'check_after', math.min(after * 2, CHECK_AFTER), 'checked_at', string.format('%.0f', now))
+  redis.call('HDEL', key, 'check_now', 'check_until')
+  if after >= CHECK_AFTER then redis.call('HDEL', key, 'ended_unseen') end
   return {0, 0}
 end
 keep_pending(site, lines, #lines, before)
+if #lines > 0 then redis.call('HSET', key, 'ended_unseen', 1) end
 read_again(site, lines, now)
 release(site, now)
 return {0, #lines}

@@ -1,5 +1,6 @@
--- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is due after 1,
--- 2, 4, 8 such pages and so on, at last after each 100. Pages of a session before this one are entered again: nobody checks it.
+-- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is due after
+-- each 200 such pages. Behind a session that ended unseen it is due after 1, 2, 4, 8 pages and so on, until the check after
+-- 200 shows a member. Pages of a session before this one are entered again: nobody checks it.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -10,6 +11,8 @@
 --   itself is not noted
 -- RETURNS -1: the site is not published
 
+local CHECK_TAKES = 30000  -- ms. Until then one caller looks at the check page for all
+
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key, now = site.key .. ':session', now_ms()
@@ -19,10 +22,16 @@ if token ~= ARGV[2] then
   read_again(site, lines, now)
   release(site, now)
   before, lines = before + #lines, {}
-  redis.call('HSET', key, 'pending_of', ARGV[2], 'check_after', 1)
+  local after = redis.call('HEXISTS', key, 'ended_unseen') == 1 and 1 or CHECK_AFTER
+  redis.call('HSET', key, 'pending_of', ARGV[2], 'check_after', after)
+  redis.call('HDEL', key, 'check_until')
 end
-local v = redis.call('HMGET', key, 'check_after', 'check_now')
-if v[2] or #lines + 1 >= tonumber(v[1] or 1) then return {1, before + #lines} end
+local v = redis.call('HMGET', key, 'check_after', 'check_now', 'check_until')
+local is_due = #lines + 1 >= tonumber(v[1] or CHECK_AFTER) and now >= tonumber(v[3] or 0)
+if v[2] or is_due then
+  redis.call('HSET', key, 'check_until', string.format('%.0f', now + CHECK_TAKES))
+  return {1, before + #lines}
+end
 lines[#lines + 1] = ARGV[3]
 redis.call('HSET', key, 'pending', cjson.encode(lines))
 return {0}

@@ -1,4 +1,4 @@
--- Remember threads of which far fewer replies are stored than their lists count, or that they are whole again.
+-- Remember threads of which fewer replies are stored than their lists count, or that they are whole again.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: the most threads that are remembered
