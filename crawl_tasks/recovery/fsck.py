@@ -23,8 +23,8 @@ from crawl_tasks.monitor.problems.ledger_kinds import FLAW_KINDS, OTHER_COUNTS, 
 from crawl_tasks.recovery.ages import LedgerState, loss_of
 from crawl_tasks.recovery.rebuild import CHUNK
 from crawl_tasks.recovery.stored_pages import unstored_pages
+from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.old_rules import OldRules
-from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, other_counts, read_before, readers, remembered, unread_revisions
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.urls import page_hash
@@ -165,7 +165,10 @@ class Check:
 
     def _unknown_boards(self, site: str) -> Iterator[Location]:
         text = self._frontier.sites.published(site)
-        boards = {board.id for board in read_site(text).boards} if text else set[str]()
+        known = read_or_none(text) if text else None
+        if text and known is None:
+            yield Location(Violation.BLANK_SITE, "what is published of its file is damaged")
+        boards = {board.id for board in known.boards} if known else set[str]()
         yield from (Location(Violation.BLANK_BOARD, board) for board in sorted(boards - self._admin.audit.boards(site)))
 
     def _unstored(self, site: str) -> dict[Identity, Request]:

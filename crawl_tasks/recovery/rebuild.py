@@ -26,7 +26,7 @@ from crawl_tasks.frontier.cells import Cells, home_of
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.recovery.ages import loss_of, settle_ages
-from crawl_tasks.registry.site_publisher import publish_site
+from crawl_tasks.registry.site_publisher import publish_site, read_or_none
 from crawl_tasks.sites.schema import TELLS_ALL, Site
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import KnownRequests, posting_hours, read_boards, remembered, short_threads
@@ -87,8 +87,10 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
         and (name in begun[frontier.cell] or home_of(name, cells.names) == frontier.cell)
     }
     here = {name for name in frontier.sites.names() if name not in removed}
-    texts = kept | {name: frontier.sites.published(name) or "" for name in here}
-    return {name: read_site(text) for name, text in sorted(texts.items())}
+    published = {name: frontier.sites.published(name) or "" for name in here}
+    # Of a site whose published file is damaged the database has the one before.
+    texts = {name: text for name, text in published.items() if name not in kept or read_or_none(text)}
+    return {name: read_site(text) for name, text in sorted((kept | texts).items())}
 
 
 class Rebuild:

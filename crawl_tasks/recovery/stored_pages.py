@@ -12,8 +12,8 @@ from typing import Final
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage
+from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.schema import BoardKind
-from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.store.queries import remembered
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.urls import page_hash
@@ -33,7 +33,8 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
     judged. Nor is one of which pages wait to be stored, or were rejected.
     """
     text, audit = frontier.sites.published(site), Admin(frontier).audit
-    if not text or any(board.kind is not BoardKind.LIST for board in read_site(text).own_boards):
+    known = read_or_none(text) if text else None
+    if known is None or any(board.kind is not BoardKind.LIST for board in known.own_boards):
         return set()
     found = {(stage, entry) for stage in _STAGES for entry in audit.guard_entries(site, stage)}
     # Looked at behind the guard: what was done before this is stored, unless it waits.

@@ -238,6 +238,7 @@ def test_rows_from_the_future_are_named_and_brought_back(frontier: Frontier, sto
 LOSSES: dict[str, tuple[Callable[[redis.Redis], object], set[Violation]]] = {
     "no ledger at all": (lambda r: r.flushall(), {Violation.OTHER_LEDGER}),
     "a site without terms": (lambda r: r.delete(DEMO), {Violation.BLANK_SITE, Violation.UNLISTED}),
+    "half of a published file": (lambda r: r.hset("test:sites", "demo", '{"name": "demo",'), {Violation.BLANK_SITE}),
     "no board": (lambda r: r.delete(f"{DEMO}:board:1"), {Violation.BLANK_BOARD}),
     "what was open": (lambda r: r.delete(f"{DEMO}:open"), {Violation.ENTRYLESS, Violation.SCAN, Violation.UNLISTED}),
     "an entry that is none": (
