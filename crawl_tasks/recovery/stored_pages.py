@@ -33,8 +33,8 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
     judged. Nor is one of which pages wait to be stored, or were rejected.
     """
     text, audit = frontier.sites.published(site), Admin(frontier).audit
-    known = read_or_none(text) if text else None
-    if known is None or any(board.kind is not BoardKind.LIST for board in known.own_boards):
+    published = read_or_none(text) if text else None
+    if published is None or any(board.kind is not BoardKind.LIST for board in published.own_boards):
         return set()
     found = {(stage, entry) for stage in _STAGES for entry in audit.guard_entries(site, stage)}
     # Looked at behind the guard: what was done before this is stored, unless it waits.
