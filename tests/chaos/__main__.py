@@ -12,7 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from crawl_tasks.errors import CrawlError
-from tests.chaos import archived, beside, calls, deliveries, fuzz, keys, kills, manners, outages, poison, servers, stops
+from tests.chaos import (
+    archived,
+    beside,
+    calls,
+    crews,
+    deliveries,
+    fuzz,
+    keys,
+    kills,
+    manners,
+    outages,
+    poison,
+    servers,
+    stops,
+)
 from tests.chaos.rows import SCALES, Row, Scale, table
 
 Part = Callable[[Scale, int], list[Row]]
@@ -37,6 +51,7 @@ PARTS: dict[str, Part] = {
     "slots": manners.slots,
     "politeness": manners.politeness,
     "poison": poison.run,
+    "crews": crews.run,
     "fuzz": fuzz.run,
     "beside": beside.run,
 }

@@ -281,6 +281,14 @@ GUARDS = (
         "failed",
     ),
     Guard(
+        "a process of a local crawl dies with its supervisor",
+        "crawl_tasks/local/supervisor.py",
+        "        tie = leash(signal.SIGKILL)\n",
+        "        tie = None\n",
+        "crews",
+        "left",
+    ),
+    Guard(
         "a site whose new cell was lost begins anew in it",
         "crawl_tasks/frontier/cells.py",
         "                return self.by_name[cell]\n",

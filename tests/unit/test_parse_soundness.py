@@ -19,6 +19,7 @@ from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.site_parser import SiteParser, compile_parser
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.loader import load_site
+from tests.unit.heavy_markup import HEAVY
 
 FILE = Path(__file__).parents[2] / "config" / "sites" / "demo.yaml"
 
@@ -89,40 +90,9 @@ def test_damaged_pages_give_a_result_or_a_page_error(which: int) -> None:
 @pytest.mark.timeout(60)  # what takes a second here takes two minutes and more in quadratic time
 @pytest.mark.parametrize(
     "body",
-    [
-        b"<div class=comment data-comment=1>" * 3000,
-        b"<div>" * 300_000 + b"<div class=comment data-comment=1>",
-        b"<b>" * 200_000 + b"</b>" * 200_000,
-        b"".join(b"<div class=comment data-comment=%d><div class=body>%s" % (n, b"x" * 10_000) for n in range(490)),
-        b"<p>" * 300_000,
-        b"<div class=comment data-comment=1><p class=author>" * 2000,
-        b"<table class=threads>" + b"<tr class=thread data-post=1>" * 4000,
-        b"<div class=comment data-comment=" + b"9" * 100_000 + b">",
-        b"<article class=post><h1 class=title>" + "e\u0301".encode() * 50_000 + b"</h1><div class=body>x",
-        b"<article class=post><h1 class=title>x</h1><div class=body>" + b"<" * 100_000,
-        b'<article class=post><h1 class=title>x</h1><div class=body><pre>' + b"\n " * 50_000,
-        b"<article class=post><h1 class=title>x</h1><div class=body>x<xmp>" + b"<pre></pre >" * 20_000,
-        b"<article class=post><h1 class=title>x</h1><div class=body>x<xmp>" + b"<img " * 20_000 + b'"',
-        b"<article class=post><h1 class=title>x</h1><div class=body>x<plaintext>" + b"</a " * 20_000 + b'"',
-        b"<nav class=pager data-pages=999999999999><div class=comment data-comment=1>",
-        b"<p " + b" ".join(b"a%d" % n for n in range(60_000)) + b">",
-        b"<p " + b" ".join(b'a%d=">"' % n for n in range(60_000)) + b">",
-        b"".join(b"<body a%d=1>" % n for n in range(60_000)),
-        b"<p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
-        b"<!--" + b"</b>" * 900 + b"--><p>" + b"".join(b"<b id=%d>" % n for n in range(900)) + b"<p>x" * 2_000,
-        b"<table class=threads>" + b"<tr class=thread data-post=1><td><a class=title href=/post/1>x</a>" * 20_000,
-        b"<meta " * 40_000 + b"\xff\xe9",
-        b"<meta charset=" + b" " * 200_000 + b">\xff\xe9",
-        b"<!--" * 60_000 + b"\xff\xe9",
-        b"<script " * 32_000 + b"\xff\xe9",
-        b"<script>" * 32_000 + b"\xff\xe9",
-        b"<" * 200_000 + b"\xff\xe9",
-        b"<html " * 40_000 + b"\xff\xe9",
-    ],
-    ids=["nested", "deep", "balanced", "matryoshka", "wide", "unclosed", "rows", "long id", "combining", "angles",
-         "blanks", "layouts", "pictures", "ends", "pages", "attributes", "quoted", "roots", "reopened", "commented",
-         "many rows", "metas", "no charset", "comments", "scripts", "open scripts", "angles before bytes", "html"],
-)  # fmt: skip
+    HEAVY.values(),
+    ids=HEAVY.keys(),
+)
 def test_hostile_pages_end_well_and_soon(body: bytes) -> None:
     for request, page in samples():
         assert_sound(outcome(request, page, body), body)

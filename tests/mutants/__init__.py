@@ -1,0 +1,1 @@
+"""Mutations of every room of the crawler, drawn, and the tests that must notice them."""
