@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import Index, Table
 from sqlalchemy.dialects import postgresql
 
-from crawl_tasks.monitor.problems.alert_rules import rules_file
+from crawl_tasks.monitor.problems.alert_rules import inhibit_rules_file, rules_file
 from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.settings import PREFIX, Settings
 from crawl_tasks.sites import presets
@@ -125,6 +125,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/settings.md": lambda _: settings_page(),
     "docs/problems.md": lambda _: problems_page(),
     "docker/prometheus/rules.yml": lambda _: rules_file(),
+    "docker/prometheus/inhibit_rules.yml": lambda _: inhibit_rules_file(),
     # A wheel holds the package alone.
     "crawl_tasks/monitor/web/dashboard.json": lambda _: DASHBOARD.read_text("utf-8"),
     "crawl_tasks/demo/demo.yaml": lambda _: (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8"),

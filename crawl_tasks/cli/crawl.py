@@ -30,7 +30,7 @@ from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, in_cell, worker_jobs
 from crawl_tasks.local.redis_server import port_near
 from crawl_tasks.model import FULL_REACH, Reach, Stage, State
-from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.cell_snapshots import keep_marks, snapshot_cells
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.registry import CurrentProblems
@@ -230,6 +230,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             snapshot = snapshot_cells(local.cells, local.cells.find(names))
             if plan.has_workers:
                 only.renew(snapshot.processes, local.supervisor.pids())
+            keep_marks(local.cells, snapshot)
             progress.show(snapshot, stored.lately())
             if plan.until_idle and is_idle(snapshot, local.cells, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE

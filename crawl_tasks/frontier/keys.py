@@ -43,6 +43,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:unacked_mutex      | string | lock of the worker that gives such messages out again, for seconds                 |
 | P:alarms             | hash   | alert that was sent -> "since sent", ms                                            |
 | P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
+| P:marks              | list   | "at marks" of all sites, packed, every few minutes of a window: monitor/marks      |
 | P:stats              | hash   | produced_at, alerts_at and alerts_every: last look and pause of a sender of alerts, |
 |                      |        | worker_starts, histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum     |
 | P:s:S                | hash   | version, what the file gives (window, delay_ms, ...), and all of it as JSON behind |
@@ -108,8 +109,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt
-(a day), P:charts (two hours), P:ticker, P:only and P:unacked_mutex (seconds), P:rebuilder, P:answers:MINUTE and
-P:s:S:staged:NAME (minutes).
+(a day), P:charts (two hours), P:marks (40 minutes), P:ticker, P:only and P:unacked_mutex (seconds), P:rebuilder,
+P:answers:MINUTE and P:s:S:staged:NAME (minutes).
 The broker's own keys (the queues' lists, `_kombu.*`) are kombu's.
 """
 
@@ -138,6 +139,7 @@ class Keys:
         self.underway = f"{prefix}:underway"
         self.alive = f"{prefix}:alive"
         self.charts = f"{prefix}:charts"
+        self.marks = f"{prefix}:marks"
         self.serves = f"{prefix}:serves"
         self.reads = f"{prefix}:reads"
         self.facts = f"{prefix}:facts"

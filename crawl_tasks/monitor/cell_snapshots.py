@@ -14,6 +14,7 @@ from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import Health, ProcessHealth
+from crawl_tasks.monitor.marks import kept_marks
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, site_snapshot
 from crawl_tasks.monitor.snapshot import DownCell, Snapshot, forgotten_boards, take_snapshot
 from crawl_tasks.queues import QUEUES
@@ -42,6 +43,7 @@ class Snapshots:
         self._inspector = Inspector(frontier)
         self._seen: dict[str, _SeenSite] = {}
         self._redis = ""
+        self._marks = kept_marks(frontier)
 
     def look(self) -> Snapshot:
         """Return a snapshot. Sites that did not change are the same objects as in the last snapshot.
@@ -66,7 +68,10 @@ class Snapshots:
             until_ms = 0 if site.name in forgotten else health.at_ms + _kept_ms(site)
             seen[counts.site] = _SeenSite(site, changes.get(counts.site.encode()), until_ms)
         self._seen, self._redis = {name: seen[name] for name in names}, redis
-        return Snapshot(tuple(self._seen[name].site for name in names), health, self._frontier.cell)
+        sites = tuple(self._seen[name].site for name in names)
+        snapshot = Snapshot(sites, health, self._frontier.cell, before=self._marks.before(health.at_ms))
+        self._marks.keep(snapshot.at_ms, snapshot.marks)
+        return snapshot
 
 
 def _is_valid(cached: _SeenSite | None, changes: bytes | None, now_ms: int) -> bool:
@@ -101,6 +106,12 @@ def snapshot_cells(cells: Cells, sites: Mapping[str, Frontier] | None = None) ->
     parts = cells.ask_each(take)
     joined = join(list(parts.values()), [DownCell(name, str(error)) for name, error in cells.down.items()])
     return replace(joined, is_at_rest=True) if cells.is_at_rest else joined
+
+
+def keep_marks(cells: Cells, snapshot: Snapshot) -> None:
+    """Keep the counters of a snapshot of `snapshot_cells`, from which later ones compute rates."""
+    for part in snapshot.parts or (snapshot,):
+        kept_marks(cells.by_name[part.cell]).keep(part.at_ms, part.marks)
 
 
 class CellSnapshots:

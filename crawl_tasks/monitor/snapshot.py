@@ -10,6 +10,7 @@ from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram, merged, 
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import Health, Process
 from crawl_tasks.model import Stage
+from crawl_tasks.monitor.marks import Marks, kept_marks, marks_of_site
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, site_snapshot
 from crawl_tasks.queues import QUEUES
 
@@ -40,7 +41,8 @@ class Snapshot:
     """All sites at about one moment. Each site alone is counted at exactly one moment.
 
     Where there are several cells, `parts` are the snapshots of those that answer, and each has the name of its `cell`.
-    An installation `is_at_rest` whose Redis runs for a single command.
+    An installation `is_at_rest` whose Redis runs for a single command. `before` are the counters of a quarter of
+    an hour ago, where a process that watches has kept them.
     """
 
     sites: tuple[SiteSnapshot, ...]
@@ -49,11 +51,22 @@ class Snapshot:
     parts: tuple[Snapshot, ...] = ()
     down: tuple[DownCell, ...] = ()
     is_at_rest: bool = False
+    before: Marks | None = None
 
     @property
     def at_ms(self) -> int:
         """Return the moment in ms since the epoch, by the clock of Redis."""
         return self.health.at_ms
+
+    @property
+    def has_window(self) -> bool:
+        """Return whether rates can be judged in all cells."""
+        return all(part.before for part in self.parts or (self,))
+
+    def marks(self) -> Marks:
+        """Return the counters that a later snapshot is compared with."""
+        waits = {stage: self.times("wait", stage) for stage in Stage}
+        return Marks(self.at_ms, self.outbox, {site.name: marks_of_site(site) for site in self.sites}, waits)
 
     @property
     def queues(self) -> Mapping[str, int]:
@@ -182,6 +195,7 @@ def take_snapshot(frontier: Frontier, sites: Sequence[str] = ()) -> Snapshot:
         ),
         health=health,
         cell=frontier.cell,
+        before=kept_marks(frontier).before(health.at_ms),
     )
 
 

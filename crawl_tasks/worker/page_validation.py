@@ -50,6 +50,10 @@ _PARTS = 10
 """Of so many pages one that loses records is too many."""
 
 _LISTED = "listed threads"
+_GONE_S = 900.0
+"""Time for which listed threads that are gone are told, unless one of them is there again, in seconds."""
+_PARTS_GONE = 4
+"""Of so many listed threads one that is gone is too many: those of a single board may be gone, of several."""
 
 _FEW = 3
 _MOST_BOARDS = 1_000
@@ -73,6 +77,25 @@ class _SiteMemory:
     lines: set[int] = field(default_factory=set)
     fitting: Counter[Stage] = field(default_factory=Counter)
     never_found: dict[str, set[str]] = field(default_factory=dict)
+    gone: deque[str] = field(default_factory=lambda: deque(maxlen=RESULTS))
+    gone_at: float = 0.0
+
+    def note_gone(self, key: str, evidence: str) -> None:
+        """Note a listed thread that is gone."""
+        self.results[_LISTED].append(evidence)
+        self.gone.append(key)
+        self.gone_at = time.monotonic()
+
+    def note_there(self, key: str) -> None:
+        """Note a listed thread that is there."""
+        results = self.results[_LISTED]
+        if key in self.gone:
+            self.gone.clear()
+            results.clear()
+        # One that is gone is not asked for again. Those that are there say nothing of it, and would soon outnumber it.
+        elif time.monotonic() - self.gone_at < _GONE_S and sum(map(bool, results)) >= LEAST:
+            return
+        results.append("")
 
 
 class PageValidation:
@@ -93,7 +116,7 @@ class PageValidation:
                 memory = self._memories[name] = _SiteMemory(site)
             stage = request.stage
             if stage is Stage.POST and request.revision:
-                memory.results[_LISTED].append("")
+                memory.note_there(request.key)
             memory.fitting[stage] = fitting = memory.fitting[stage] + 1
             is_close = fitting <= RESULTS or name in self._said or lost_records(parsed.notes)[0] > 0
             if not is_close and fitting % SAMPLE:
@@ -119,7 +142,7 @@ class PageValidation:
             memory = self._memories.get(request.site)
             if memory is None:
                 return
-            memory.results[_LISTED].append(f"{request.address} is listed, and gone")
+            memory.note_gone(request.key, f"{request.address} is listed, and gone")
             text = self._news(request.site, memory)
         self._note(request.site, text)
 
@@ -149,7 +172,8 @@ def _text(results: dict[str, deque[str]]) -> str:
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
         has_lost = kind.startswith(_RECORDS)
         least = 2 if has_lost or kind.startswith("pager") else LEAST
-        if len(bad) >= least and (_PARTS if has_lost else 2) * len(bad) >= len(found):
+        parts = _PARTS if has_lost else _PARTS_GONE if kind == _LISTED else 2
+        if len(bad) >= least and parts * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""
 

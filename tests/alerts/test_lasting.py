@@ -13,9 +13,9 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, State
+from crawl_tasks.monitor.marks import Marks
 from crawl_tasks.monitor.problems.installation_kinds import STORE_LATE_S
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
-from crawl_tasks.monitor.problems.window import Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from tests.frontier.by_hand import TERMS, board, posts, released
 from tests.waiting import eventually
@@ -25,7 +25,7 @@ SILENT = {"CrawlNoWorker", "CrawlBeatSilent"}
 
 def alerts(snapshot: Snapshot) -> set[str]:
     """Name the alerts beside those of processes that a test does not start."""
-    return {problem.name for problem in find_problems(snapshot, None, ALERTS)} - SILENT
+    return {problem.name for problem in find_problems(snapshot, ALERTS)} - SILENT
 
 
 def later(snapshot: Snapshot, seconds: float) -> Snapshot:
@@ -53,7 +53,7 @@ def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(
 
 
 def in_window(frontier: Frontier, before: Marks) -> set[str]:
-    return {problem.name for problem in find_problems(take_snapshot(frontier), before, ALERTS)} - SILENT
+    return {problem.name for problem in find_problems(replace(take_snapshot(frontier), before=before), ALERTS)} - SILENT
 
 
 @pytest.mark.parametrize("end", ["a page comes", "paused", "drained"])
@@ -65,7 +65,7 @@ def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis
         held = frontier.lease("demo", rid)
         assert isinstance(held, Lease)
         frontier.fail(held, Verdict(State.DEAD, "unreachable", "refused"))
-    quiet = marks_of(take_snapshot(frontier))
+    quiet = take_snapshot(frontier).marks()
 
     assert in_window(frontier, quiet) == {"CrawlGivenUp"}  # three failures within a second are an accident
 
@@ -85,7 +85,7 @@ def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis
         last = frontier.lease("demo", 5)
         assert isinstance(last, Lease)
         frontier.fail(last, Verdict(State.DEAD, "unreachable", "refused"))
-    assert in_window(frontier, marks_of(take_snapshot(frontier))) <= {"CrawlNoProgress", "CrawlGivenUp"}
+    assert in_window(frontier, take_snapshot(frontier).marks()) <= {"CrawlNoProgress", "CrawlGivenUp"}
 
 
 def test_a_board_whose_page_is_parked_is_told_for_as_long_as_that_lasts_and_not_as_one_that_is_late(
@@ -97,7 +97,7 @@ def test_a_board_whose_page_is_parked_is_told_for_as_long_as_that_lasts_and_not_
     [rid] = released(client, "list")
     held = frontier.lease("demo", rid)
     assert isinstance(held, Lease)
-    frontier.fail(held, Verdict(State.PARKED, "parse", "no rows"))
+    frontier.fail(held, Verdict(State.PARKED, "crashed", "a bug"))
 
     for since_ms in (61_000, 3_600_000, 86_400_000):
         client.zadd("test:s:demo:overdue", {"1": frontier.clock_ms() - since_ms})

@@ -22,9 +22,9 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.alerts.notifier import HOLD_MS, Notifier
 from crawl_tasks.monitor.alerts.receivers import read_receivers
+from crawl_tasks.monitor.marks import Marks
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
-from crawl_tasks.monitor.problems.window import WINDOW_MS, Marks, marks_of
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.queues import QUEUES
@@ -60,7 +60,7 @@ def site(
 
 
 def find_alerts(snapshot: Snapshot, before: Marks | None) -> list[Problem]:
-    return find_problems(snapshot, before, ALERTS)
+    return find_problems(replace(snapshot, before=before), ALERTS)
 
 
 def names(problems: list[Problem]) -> list[str]:
@@ -74,12 +74,12 @@ def test_nothing_fires_where_nothing_is_wrong(healthy: Snapshot) -> None:
     well = replace(healthy, sites=(site(ready=5, done=100, attempts=100),))
     before = replace(healthy, sites=(site(ready=9, done=10, attempts=10),))
 
-    assert find_alerts(well, marks_of(before)) == []
+    assert find_alerts(well, before.marks()) == []
 
 
 @pytest.mark.parametrize("stats", [{"comment:changed": 1020, "comment:restored": 51}, {"comment:restored": 50}])
 def test_a_few_comments_that_are_back_are_no_alert(healthy: Snapshot, stats: dict[str, int]) -> None:
-    marks = marks_of(replace(healthy, sites=(site(),)))
+    marks = replace(healthy, sites=(site(),)).marks()
 
     assert find_alerts(replace(healthy, sites=(site(stats=stats),)), marks) == []
 
@@ -102,7 +102,7 @@ def test_a_few_comments_that_are_back_are_no_alert(healthy: Snapshot, stats: dic
 def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, name: str) -> None:
     ill = replace(healthy, health=replace(healthy.health, **change))
 
-    assert set(names(find_alerts(ill, marks_of(healthy)))) == {name}
+    assert set(names(find_alerts(ill, healthy.marks()))) == {name}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
 def test_an_alert_of_a_site_fires_unless_the_site_is_paused(
     healthy: Snapshot, now: SiteSnapshot, before: SiteSnapshot, name: str
 ) -> None:
-    marks = marks_of(replace(healthy, sites=(before,)))
+    marks = replace(healthy, sites=(before,)).marks()
     paused = SiteSnapshot("a", replace(now.counts, fields={**now.counts.fields, "paused": "1"}), now.boards)
 
     assert names(find_alerts(replace(healthy, sites=(now,)), marks)) == [name]
@@ -226,12 +226,13 @@ def test_what_is_over_soon_is_not_told(herald: Callable[..., Notifier], moments:
 
 
 def test_a_restart_neither_ends_nor_repeats_what_goes_on(
-    herald: Callable[..., Notifier], moments: Moments, inbox: Inbox
+    herald: Callable[..., Notifier], healthy: Snapshot, moments: Moments, inbox: Inbox
 ) -> None:
     before = herald(hold_ms=0)
+    moments.now = replace(healthy, before=healthy.marks())
+    moments.pass_by(1000, outbox=4000, produced_at_ms=0)
     before.look()
-    moments.pass_by(WINDOW_MS, outbox=4000, produced_at_ms=0)
-    before.look()
+    moments.now = replace(moments.now, before=None)
     assert set(told(inbox)) == {("begins", "CrawlBeatSilent"), ("begins", "CrawlOutboxGrows")}
     inbox.messages.clear()
 

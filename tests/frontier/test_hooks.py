@@ -20,7 +20,6 @@ from crawl_tasks.frontier.replies import IdleState
 from crawl_tasks.model import Request, Stage
 from crawl_tasks.model.own_counters import MOST_NAMES, OWN_FAILURES, count, put_back, take_counted
 from crawl_tasks.monitor.problems.registry import find_problems
-from crawl_tasks.monitor.problems.window import marks_of
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.web.exposition import Writer
 from crawl_tasks.monitor.web.metrics import FAMILIES
@@ -317,13 +316,13 @@ def test_too_few_items_a_minute_raise_an_alert_for_that_site_alone(frontier: Fro
     frontier.sites.publish("other", "v1", "{}", TERMS, [])
     frontier.heartbeat("here:1", QUEUES)
     frontier.produce()
-    first = marks_of(take_snapshot(frontier))
+    first = take_snapshot(frontier).marks()
     before = replace(first, at_ms=first.at_ms - 600_000)
 
     def alerts(items: int) -> list[str]:
         client.hset("test:s:demo:stats", "post:new", items)
         client.hincrby("test:changes", "demo", 1)
-        found = find_problems(take_snapshot(frontier), before)
+        found = find_problems(replace(take_snapshot(frontier), before=before))
         return [f"{one.subject}: {one.text}" for one in found if one.name == "CrawlFewItems"]
 
     assert alerts(21) == []

@@ -407,6 +407,20 @@ def test_listed_threads_that_are_gone_are_told_until_they_are_there_again(crawl:
     assert said(crawl.frontier) == ""
 
 
+def test_listed_threads_of_one_board_that_are_gone_are_told_though_those_of_others_are_read(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    fill(crawl, REPLIES + 1)
+    crawl.forum.statuses |= dict.fromkeys((f"/post/{post}" for post in THREADS[:6]), 404)
+    crawl.scan()
+
+    for more in range(2, 5):
+        fill(crawl, REPLIES + more)
+        crawl.scan()
+
+    assert "is listed, and gone" in said(crawl.frontier)
+
+
 def test_a_few_listed_threads_that_are_deleted_meanwhile_are_not_told(crawl: SmallCrawl) -> None:
     crawl.publish()
     shown(crawl, REPLIES)

@@ -27,6 +27,7 @@ from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.monitor import marks
 from crawl_tasks.monitor.alerts import notifier
 from crawl_tasks.monitor.cell_snapshots import Snapshots
 from crawl_tasks.registry.site_publisher import publish_site
@@ -310,7 +311,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the forums (default: %(default)s)")
     options = parser.parse_args()
     seconds = options.minutes * 30
-    notifier.WINDOW_MS = round(seconds * 1000 / WINDOWS)
+    marks.WINDOW_MS = round(seconds * 1000 / WINDOWS)
     alone, beside = (crawl(seconds, options.seed, is_ill=is_ill) for is_ill in (False, True))
     sys.stdout.write(report(alone, beside))
     return int(any(fault for result in (alone, beside) for fault in result.faults.values()))

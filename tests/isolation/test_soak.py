@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.monitor.alerts import notifier
+from crawl_tasks.monitor import marks
 from tests.isolation import soak
 from tests.isolation.soak import REFUSES, WELL, WINDOWS, crawl
 
@@ -25,7 +25,7 @@ OF_ILL_SITES = {
 def test_two_ill_sites_cost_four_well_ones_no_page_and_every_alert_begins_and_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(notifier, "WINDOW_MS", SECONDS * 1000 // WINDOWS)
+    monkeypatch.setattr(marks, "WINDOW_MS", SECONDS * 1000 // WINDOWS)
     # Shorter than the window, or one page that hangs would be no alert.
     monkeypatch.setattr(soak, "HOLD_MS", 1000)
 

@@ -1,4 +1,4 @@
-"""The readings behind the charts, kept in Redis so that a restart of the exporter keeps the last hour."""
+"""Readings of all sites that processes share: those behind the charts of an hour, and the marks behind the rates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HistoryStore:
         """Keep a packed reading of all sites, unless another exporter has kept one within the last minute."""
         for cell in self._cells:
             with suppress(BackendError):
-                cell.scripts.call(Verb.NOTE_READING, reading, _LEAST_MS - _JITTER_MS, MOST_READINGS)
+                cell.scripts.call(Verb.NOTE_READING, reading, _LEAST_MS - _JITTER_MS, MOST_READINGS, "charts")
                 return
 
     def kept(self) -> list[bytes]:
@@ -39,3 +39,19 @@ class HistoryStore:
                 split = (row.split(b" ", 1) for row in cast("list[bytes]", rows))
                 return [text for at, text in split if int(at) >= since]
         return []
+
+
+class MarksStore:
+    """The counters of some moments of the last minutes, of one cell. Every call may raise BackendError."""
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._scripts, self._key = frontier.scripts, frontier.keys.marks
+
+    def keep(self, marks: bytes, step_ms: int, most: int) -> None:
+        """Keep packed marks, unless another process has kept some within a step."""
+        self._scripts.call(Verb.NOTE_READING, marks, step_ms, most, "marks")
+
+    def oldest(self) -> bytes:
+        """Return the oldest packed marks, empty without any."""
+        [row] = self._scripts.read_all("marks", [("LINDEX", self._key, 0)])
+        return row.partition(b" ")[2] if isinstance(row, bytes) else b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
 from crawl_tasks.errors import BackendError
@@ -14,7 +13,6 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import ALERTS, judge
-from crawl_tasks.monitor.problems.window import WINDOW_MS, Marks, marks_of
 from crawl_tasks.monitor.snapshot import Snapshot
 
 log = logging.getLogger(__name__)
@@ -45,7 +43,6 @@ class Notifier:
         self._repeat_ms = repeat_ms
         self._hold_ms = hold_ms
         self._every_ms = every_ms
-        self._earlier: deque[Marks] = deque()
         self._since: dict[str, int] = {}
         self._is_redis_down = False
 
@@ -53,14 +50,13 @@ class Notifier:
         """Judge one snapshot, send the news and return the news that were sent."""
         try:
             snapshot = self._take()
-            before = self._before(snapshot)
-            current = judge(snapshot, before, ALERTS)
+            current = judge(snapshot, ALERTS)
             found = {one.problem.key: one.problem for one in current}
             # What follows from another problem neither begins nor ends an alert.
             firing = self._held({one.problem.key for one in current if not one.is_implied}, snapshot.at_ms)
-            # In the first 15 minutes of a process, kinds that need a window are not judged. Their alerts must not end
-            # for that, and so the state in Redis is told which kinds were judged.
-            judged = [kind.name for kind in ALERTS if before or not kind.takes_window]
+            # In the first 15 minutes, kinds that need a window are not judged. Their alerts must not end for that, and
+            # so the state in Redis is told which kinds were judged.
+            judged = [kind.name for kind in ALERTS if snapshot.has_window or not kind.takes_window]
             notices = self._alert_state.claim(
                 sorted(firing), found.keys() - firing, judged, self._repeat_ms, self._every_ms
             )
@@ -76,14 +72,6 @@ class Notifier:
                 self._alert_state.undo(notice)
             return []
         return news
-
-    def _before(self, snapshot: Snapshot) -> Marks | None:
-        """Return the youngest counters that are a window old or None, and keep those of this snapshot."""
-        earlier = self._earlier
-        earlier.append(marks_of(snapshot))
-        while len(earlier) > 1 and snapshot.at_ms - earlier[1].at_ms >= WINDOW_MS:
-            earlier.popleft()
-        return earlier[0] if snapshot.at_ms - earlier[0].at_ms >= WINDOW_MS else None
 
     def _held(self, found: Collection[str], now_ms: int) -> set[str]:
         """Return the keys that have fired for the hold time."""

@@ -1,11 +1,12 @@
-"""The alert rules of Prometheus, docker/prometheus/rules.yml, made from the registry of problems."""
+"""The alert rules of Prometheus and the inhibit rules of Alertmanager, made from the registry of problems."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from crawl_tasks.monitor.output_language import gettext
+from crawl_tasks.monitor.problems.inhibition import OF_INSTALLATION, OF_SITE
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
@@ -17,11 +18,33 @@ _RULES_HEAD = """\
 groups:
 """
 
+_INHIBIT_HEAD = """\
+# What follows from a named cause is not told beside it, as in every other place. For Alertmanager's configuration.
+# Made by `make docs` from crawl_tasks/monitor/problems/inhibition.py.
+inhibit_rules:
+"""
+
 
 def rules_file() -> str:
     """Return the text of docker/prometheus/rules.yml."""
     groups = (("sites", SITE_KINDS), ("installation", INSTALLATION_KINDS))
     return _RULES_HEAD + "\n".join("\n".join(_group(name, kinds)) for name, kinds in groups)
+
+
+def inhibit_rules_file() -> str:
+    """Return the text of docker/prometheus/inhibit_rules.yml."""
+    rules = [*_inhibit_rules(OF_SITE, "[site]"), *_inhibit_rules(OF_INSTALLATION, "[]")]
+    return _INHIBIT_HEAD + "\n".join(rules) + "\n"
+
+
+def _inhibit_rules(consequences: Mapping[str, frozenset[str]], equal: str) -> Iterator[str]:
+    alerts = {kind.name for kind in (*INSTALLATION_KINDS, *SITE_KINDS) if kind.rule}
+    for cause, names in consequences.items():
+        if cause in alerts and (implied := sorted(names & alerts)):
+            yield (
+                f"  - source_matchers: ['alertname=\"{cause}\"']\n"
+                f"    target_matchers: ['alertname=~\"{'|'.join(implied)}\"']\n    equal: {equal}"
+            )
 
 
 def _group(name: str, kinds: Iterable[Kind]) -> Iterator[str]:

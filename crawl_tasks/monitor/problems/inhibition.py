@@ -14,7 +14,8 @@ WORKER: Final = "CrawlNoWorker"
 BEAT: Final = "CrawlBeatSilent"
 
 _SLOW: Final = frozenset(("CrawlSiteLate", "CrawlNoProgress", "CrawlFewItems", "CrawlGoalMissed"))
-_FAILS: Final = _SLOW | {"CrawlErrorRatio", "CrawlRetrying", "CrawlSlowedDown"}
+# A site that fails or refuses rests by itself, and slots that it was given pass meanwhile.
+_FAILS: Final = _SLOW | {"CrawlErrorRatio", "CrawlRetrying", "CrawlSlowedDown", "CrawlSlotsLate", "CrawlResting"}
 _UNREAD: Final = _FAILS | {"CrawlNoPages", "CrawlBoardsUnwatched"}
 
 OF_SITE: Final[Mapping[str, frozenset[str]]] = {
@@ -23,10 +24,12 @@ OF_SITE: Final[Mapping[str, frozenset[str]]] = {
     "CrawlArchiveFails": _UNREAD,
     "CrawlQuarantined": _UNREAD | {"CrawlParked", "CrawlParserBroken"},
     "CrawlHung": _FAILS | {"CrawlNoPages"},
-    "CrawlParserBroken": _FAILS | {"CrawlNoPages"},
+    "CrawlParserBroken": _UNREAD | {"CrawlParked"},
+    "CrawlMismatch": frozenset(("CrawlThreadsShort",)),
     "CrawlSiteRefuses": _FAILS | {"CrawlNoPages"},
     "CrawlNoPages": _FAILS | {"CrawlBoardsUnwatched"},
     "CrawlBacklogFull": frozenset(("CrawlSiteLate",)),
+    "CrawlGoalMissed": frozenset(("CrawlSiteLate",)),
     "CrawlPausedLong": frozenset(("CrawlPaused", "CrawlDraining")),
     "CrawlSiteWithoutFile": frozenset(("CrawlDraining",)),
 }

@@ -10,7 +10,7 @@ from crawl_tasks.monitor.problems.kinds import Kind, Problem, Severity
 from crawl_tasks.monitor.problems.ledger_kinds import DISAGREEMENT_KINDS, FLAW_KINDS
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
-from crawl_tasks.monitor.problems.window import Marks, Window
+from crawl_tasks.monitor.problems.window import Window
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 
@@ -39,23 +39,19 @@ _OF_A_CRAWL = frozenset(
 """Kinds that tell of processes that are missing or slow, while none is meant to run."""
 
 
-def find_problems(
-    snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
-) -> list[Problem]:
+def find_problems(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> list[Problem]:
     """Return the present problems, the gravest first, without those that follow from another one.
 
-    Without `before` they are those that one snapshot shows.
+    Rates are judged where the snapshot has the counters of an earlier moment.
     """
-    return [one.problem for one in judge(snapshot, before, kinds) if not one.is_implied]
+    return [one.problem for one in judge(snapshot, kinds) if not one.is_implied]
 
 
-def judge(
-    snapshot: Snapshot, before: Marks | None = None, kinds: Iterable[Kind] = tuple(KINDS.values())
-) -> list[Finding]:
+def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> list[Finding]:
     """Return the present problems with those that follow from another one, the gravest first."""
     # One for all kinds: each knows its sites that are not paused.
-    whole = Window(snapshot, before)
-    parts = [Window(part, before.cells.get(part.cell) if before else None) for part in snapshot.parts]
+    whole = Window(snapshot)
+    parts = [Window(part) for part in snapshot.parts]
     found = [
         # A site is in one cell, so that its name says enough.
         (

@@ -34,8 +34,11 @@ def share_of_attempts(series: str, share: float, least: int) -> str:
 NOT_PAUSED: Final = f"unless {SITE} crawl_site_paused == 1"
 NOT_DRAINING: Final = f"unless {SITE} crawl_site_draining == 1"
 # Without this, quiet hours would page somebody every night.
-NOT_RESTING: Final = f"unless {SITE} crawl_site_rest_seconds > 60"
-NOT_REFUSED: Final = f"unless {SITE} (crawl_site_refuses == 1 or crawl_breaker_open == 1)"
+NOT_RESTING: Final = f"unless {SITE} crawl_site_rest_seconds > 60 * crawl_site_slowdown"
+# Sites whose pages are all denied or unreadable are told as such.
+NOT_REFUSED: Final = (
+    f"unless {SITE} (crawl_site_refuses == 1 or crawl_breaker_open == 1)\nunless {SITE} crawl_site_fails_all == 1"
+)
 # The counters of a site that was published a moment ago have not grown either.
 IS_OLD: Final = f"and {SITE} crawl_pages_total offset 15m"
 NOT_FAILING: Final = f"unless {SITE} crawl_failures_in_a_row >= 3"

@@ -9,10 +9,11 @@ from crawl_tasks.frontier.inspect.request_counts import UnwatchedState
 from crawl_tasks.model.own_counters import HIDDEN_OF
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE
 from crawl_tasks.monitor.humanize import duration
+from crawl_tasks.monitor.marks import SiteMarks
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.kinds import Condition, Fields
-from crawl_tasks.monitor.problems.watch_conditions import denies_all
-from crawl_tasks.monitor.problems.window import SiteMarks, Window
+from crawl_tasks.monitor.problems.watch_conditions import fails_all
+from crawl_tasks.monitor.problems.window import Window
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 
 FAILED_SHARE = 0.2
@@ -47,12 +48,12 @@ def of_site(test: Callable[[SiteSnapshot], Fields | None], *, even_at_rest: bool
 
 
 def of_growth(test: Callable[[SiteMarks], Fields | None]) -> Condition:
-    """Return the condition that a test of each active site's growth within the window makes."""
+    """Return the condition that a test of each active site's growth makes. The length of the window is `span`."""
 
     def found(window: Window) -> Iterator[tuple[str, Fields]]:
         for site, grown in window.growth:
             if (fields := test(grown)) is not None:
-                yield site.name, fields
+                yield site.name, {**fields, "span": window.span}
 
     return found
 
@@ -92,7 +93,7 @@ def no_progress(window: Window) -> Iterator[tuple[str, Fields]]:
 
 def few_items(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites that gave fewer items a minute than their site file expects."""
-    minutes = (window.snapshot.at_ms - window.before.at_ms) / 60_000 if window.before else 0
+    minutes = window.minutes
     for site, grown in window.growth:
         least = float(site.counts.fields.get("min_items", "0"))
         if least and minutes and grown.items / minutes < least and window.knew(site) and not window.is_resting(site):
@@ -108,22 +109,32 @@ def failing(window: Window) -> Iterator[tuple[str, Fields]]:
             yield site.name, {"share": f"{share:.0%}"}
 
 
-def unreadable(grown: SiteMarks) -> Fields | None:
+def many_or_all(reason: str, count_many: Callable[[SiteMarks], int]) -> Condition:
+    """Return the condition that many pages failed for a reason within the window, or all since the last one that came.
+
+    `count_many` returns how many failed, 0 where they are few.
+    """
+
+    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+        grown = dict(zip([site.name for site, _ in window.growth], [marks for _, marks in window.growth], strict=True))
+        for site in window.active:
+            if site.name in grown and (count := count_many(grown[site.name])):
+                yield site.name, {"count": count, "span": window.span}
+            elif fails_all(site, reason):
+                span = duration(site.no_page_s(window.snapshot.at_ms))
+                yield site.name, {"count": site.failed_in_a_row, "span": span}
+
+    return found
+
+
+def many_unreadable(grown: SiteMarks) -> int:
     """Return the number of unreadable pages where they are many."""
-    count = grown.unreadable
-    return {"count": count, "span": gettext("15 minutes")} if count > UNREADABLE_SHARE * grown.attempts else None
+    return grown.unreadable if grown.unreadable > UNREADABLE_SHARE * grown.attempts else 0
 
 
-def denied(window: Window) -> Iterator[tuple[str, Fields]]:
-    """Return the sites that denied several pages within the window, or each page since the last one that came."""
-    grown = {site.name: marks.denied for site, marks in window.growth}
-    for site in window.active:
-        count = grown.get(site.name, 0)
-        if count >= DENIED_LEAST:
-            yield site.name, {"count": count, "span": gettext("15 minutes")}
-        elif denies_all(site):
-            span = duration(site.no_page_s(window.snapshot.at_ms))
-            yield site.name, {"count": site.failed_in_a_row, "span": span}
+def many_denied(grown: SiteMarks) -> int:
+    """Return the number of denied pages where they are several."""
+    return grown.denied if grown.denied >= DENIED_LEAST else 0
 
 
 def mismatching(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -142,12 +153,12 @@ def login_refused(site: SiteSnapshot) -> Fields | None:
 
 def unarchived(grown: SiteMarks) -> Fields | None:
     """Return the number of attempts that found no room in the archive."""
-    return {"count": grown.unarchived, "span": gettext("15 minutes")} if grown.unarchived else None
+    return {"count": grown.unarchived} if grown.unarchived else None
 
 
 def hanging(grown: SiteMarks) -> Fields | None:
     """Return the number of pages that hung."""
-    return {"count": grown.hung, "span": gettext("15 minutes")} if grown.hung else None
+    return {"count": grown.hung} if grown.hung else None
 
 
 def unreadable_stages(site: SiteSnapshot) -> Fields | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawl_tasks.errors import AccessDenied, ParseError
 from crawl_tasks.model.own_counters import OWN_FAILURES
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE, SHARE
 from crawl_tasks.monitor.problems import site_conditions as conditions
@@ -39,20 +40,31 @@ and {SITE} {_PAGES} == 0
 {NOT_REFUSED}
 {NOT_FAILING}"""
 _FAILING = f"""{share_of_attempts("crawl_failures_total", conditions.FAILED_SHARE, conditions.FAILED_OF_LEAST)}
+{NOT_REFUSED}
 {NOT_FAILING}"""
+
+
+def _all_fail(reason: str) -> str:
+    """Return the failures of the sites where all attempts since the last page failed for a reason."""
+    fails = f'{SITE} crawl_site_fails_all{{reason="{reason}"}} == 1'
+    return f"max by (site) (crawl_failures_in_a_row) and {fails}"
+
+
 _UNREADABLE = f"""{increase('crawl_failures_total{reason="parse"}', "30m")}
-> {conditions.UNREADABLE_SHARE} * {_ATTEMPTS}"""
-_DENIALS = 'crawl_failures_total{reason="access_denied"}'
+> {conditions.UNREADABLE_SHARE} * {_ATTEMPTS}
+or {_all_fail("parse")}
+unless {SITE} crawl_breaker_open == 1"""
 # The second part is of a forum with a few boards, whose pages are all denied, and which is asked seldom then.
-_DENIED = f"""{increase(_DENIALS, "30m")} >= {conditions.DENIED_LEAST}
-or {increase(_DENIALS, "6h")} > 0 and {SITE} {latest("crawl_failures_in_a_row")} >= 2
-and {SITE} {_PAGES} == 0 and {SITE} {increase("crawl_failures_total", "15m")} == {increase(_DENIALS, "15m")}"""
+_DENIED = f"""{increase('crawl_failures_total{reason="access_denied"}', "30m")} >= {conditions.DENIED_LEAST}
+or {_all_fail("access_denied")}"""
 _LOGIN_REFUSED = f"""{increase('crawl_failures_total{reason="login"}', "30m")} > 0"""
 # Pages that wait for a login are refused too: one cause, one alert.
 _REFUSES = f"""{latest("crawl_site_refuses")} == 1 unless {SITE} {_LOGIN_REFUSED}"""
 _STALE = f"""histogram_quantile(0.95, sum by (site, le) (
   max without (instance, job) (increase(crawl_freshness_seconds_bucket[1h])))) > {conditions.STALE_S}"""
-_TURNS_LATE = share_of_attempts("crawl_late_slots_total", conditions.LATE_SHARE, conditions.LATE_OF_LEAST)
+_TURNS_LATE = f"""{share_of_attempts("crawl_late_slots_total", conditions.LATE_SHARE, conditions.LATE_OF_LEAST)}
+{NOT_REFUSED}
+{NOT_FAILING}"""
 _GOAL_MISSED = f"{latest('crawl_freshness_expected_share')} < {SHARE}"
 _NEWS_HIDES = f"{latest('crawl_news_hidden_share')} > {HIDDEN_SHARE}"
 _FLAPPING = f"""{_RESTORED} / {_COMMENTS} > {conditions.FLAP_SHARE}
@@ -86,7 +98,8 @@ THREADS_SHORT = Kind(
     " crawl-tasks sites check says how to read the threads again; where its lists count what its pages hide,"
     " leave reply_count out of list.fields and list.revision", "site", of_site(conditions.threads_short),
     rule=AlertRule(
-        f"{latest('crawl_threads_short')} > 0", "15m", {"count": "{{ $value }}", "threads": _STATUS}
+        f"{latest('crawl_threads_short')} > 0\nunless {SITE} crawl_site_mismatch == 1",
+        "15m", {"count": "{{ $value }}", "threads": _STATUS},
     ),
     one="1 thread has fewer replies than its list counts: {threads}",
 )  # fmt: skip
@@ -111,8 +124,9 @@ SITE_KINDS = (
          of_site(conditions.login_refused),
          rule=AlertRule(_LOGIN_REFUSED, fields={"reason": "crawl-tasks status {{ $labels.site }} says why"})),
     Kind("CrawlDenied", Severity.CRITICAL, "{count} pages were denied within {span}",
-         "the forum may not want us: crawl-tasks pause {subject}, ask its operator, or log in by the site file",
-         "site", conditions.denied,
+         "the forum may not want us: crawl-tasks pause {subject}, ask its operator, or log in by the site file; once it"
+         " lets us in: crawl-tasks failed retry --site {subject} --state parked",
+         "site", conditions.many_or_all(AccessDenied.reason, conditions.many_denied),
          rule=AlertRule(_DENIED, fields=_HALF_AN_HOUR)),
     Kind("CrawlArchiveFails", Severity.CRITICAL,
          "{count} attempts within {span} found that the archive cannot be written, and fetched nothing",
@@ -135,7 +149,8 @@ SITE_KINDS = (
          one="1 page hung within {span}; it held a thread of a worker for good"),
     Kind("CrawlParserBroken", Severity.CRITICAL, "{count} pages within {span} are not what the site file says",
          "crawl-tasks failed list --site {subject} --state parked; mend the site file, then crawl-tasks"
-         " failed retry --site {subject} --state parked", "site", of_growth(conditions.unreadable), takes_window=True,
+         " failed retry --site {subject} --state parked", "site",
+         conditions.many_or_all(ParseError.reason, conditions.many_unreadable),
          rule=AlertRule(_UNREADABLE, "5m", _HALF_AN_HOUR), one="1 page within {span} is not what the site file says"),
     Kind("CrawlMismatch", Severity.CRITICAL,
          "its pages contradict each other, so that its rules read something wrong: {reason}",

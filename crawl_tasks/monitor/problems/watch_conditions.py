@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from crawl_tasks.errors import AccessDenied
 from crawl_tasks.frontier.inspect.request_counts import UnwatchedBoard, UnwatchedState
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
@@ -34,12 +33,11 @@ def no_pages(window: Window) -> Iterator[tuple[str, Fields]]:
             yield site.name, {"count": site.failed_in_a_row, "duration": duration(since_s), "reason": reason}
 
 
-def denies_all(site: SiteSnapshot) -> bool:
-    """Return whether all attempts since the last page were denied, and a board waits for that or they are many."""
-    if not site.failed_in_a_row:
+def fails_all(site: SiteSnapshot, reason: str) -> bool:
+    """Return whether all attempts since the last page failed for a reason, many of them or a board's first page."""
+    if not site.failed_in_a_row or site.failing.reasons != (reason,):
         return False
-    has_board = any(one.reason == AccessDenied.reason for one in site.unread)
-    return site.failing.reasons == (AccessDenied.reason,) and (has_board or site.failed_in_a_row >= NO_PAGE_LEAST)
+    return site.failed_in_a_row >= NO_PAGE_LEAST or any(one.reason == reason for one in site.unread)
 
 
 def boards_unwatched(site: SiteSnapshot) -> Fields | None:

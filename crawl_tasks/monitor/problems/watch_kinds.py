@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawl_tasks.monitor.freshness import SHARE
 from crawl_tasks.monitor.problems import watch_conditions as conditions
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind, Severity
 from crawl_tasks.monitor.problems.rule_queries import (
@@ -29,13 +30,15 @@ _LATE = f"""{latest('crawl_boards{state="late"}')} > 0
 {NOT_DRAINING}
 {NOT_RESTING}
 {NOT_REFUSED}
-{NOT_FAILING}"""
+{NOT_FAILING}
+unless {SITE} {latest("crawl_freshness_expected_share")} < {SHARE}"""
 
 
 NO_PAGES = Kind(
     "CrawlNoPages", Severity.WARNING,
     "no page came for {duration} though {count} attempts were made: {reason}",
-    "crawl-tasks try {subject} shows how the forum answers; when it answers again, all goes on by itself", "site",
+    "crawl-tasks try {subject} shows how the forum answers; when it answers again, all goes on by itself (robots:"
+    " within a day, as its robots.txt is read anew each day)", "site",
     conditions.no_pages,
     rule=AlertRule(_NO_PAGES, "1m", {"count": "{{ $value }}", "duration": "some time", "reason": _STATUS}),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.model.own_counters import OWN_FAILURES
 from crawl_tasks.monitor.freshness import Freshness
+from crawl_tasks.monitor.problems.watch_conditions import fails_all
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.exposition import Family, MetricKind, Sample, escaped, labels
@@ -29,6 +30,7 @@ STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
 ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, ArchiveFailed, LoginRefused)}
 OWN_ALERTED = dict.fromkeys(OWN_FAILURES, 0)
+FOR_ALL = [(one, labels(reason=one)) for one in (AccessDenied.reason, ParseError.reason)]
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
     (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
@@ -65,6 +67,10 @@ def _pages(site: SiteSnapshot) -> Iterator[Sample]:
         yield f'{where},outcome="ok"', count.done - gone - site.counts.count(f"let_go:{stage.value}")
         if gone:
             yield f'{where},outcome="gone"', gone
+
+
+def _fails_all(site: SiteSnapshot) -> list[Sample]:
+    return [(text, int(fails_all(site, reason))) for reason, text in FOR_ALL]
 
 
 def _open_breakers(site: SiteSnapshot) -> list[Sample]:
@@ -180,6 +186,9 @@ FAMILIES = (
            histograms=_by_stage("wait"), scale=1000),
     Family("crawl_board_lateness_seconds", H, (), "Time from when boards were due to when their scans were admitted.",
            histograms=lambda snap: [("", snap.lateness())]),
+    Family("crawl_site_fails_all", G, ("site", "reason"),
+           "1 if all attempts since the last page that came were denied, or brought nothing that can be read.",
+           rows=_fails_all),
     Family("crawl_site_paused", G, ("site",), "1 if the site is paused.", each=lambda site: int(site.is_paused)),
     Family("crawl_site_draining", G, ("site",), "1 if the site begins no scan: pause --drain.",
            each=lambda site: int(site.is_draining)),

@@ -28,6 +28,10 @@ repeat
     end
   end
 until cursor == '0' or revived >= math.min(most, ENOUGH) or pages >= MOST_LOOKS
+for _, stage in ipairs(STAGES) do
+  -- Who asks for a retry says that the pages can be read now: the probe that shows it goes at once.
+  if site.open_breakers[stage] and (ARGV[4] == '' or ARGV[4] == stage) then plan_probe(site, stage, now) end
+end
 flush_admission(site)
 schedule_look(site, now)
 release(site, now)
