@@ -6,7 +6,6 @@ import re
 
 from crawl_tasks.discovery.address_shape import path_of
 
-_NUMBERS = re.compile(r"(\d+)")
 # A cursor such as `cm93Ojg` has digits between letters: no page number.
 _COUNTED = re.compile(r"(?<![A-Za-z0-9]{5})(\d+)(?![A-Za-z0-9])")
 # The name of a parameter behind which the last record of a page stands, and no place in a list.
@@ -17,14 +16,22 @@ _MOST_A_PAGE = 1000
 
 def template_of(url: str, key: str, name: str) -> str:
     """Return an address as a template, with a placeholder for the key."""
-    parts = _NUMBERS.split(path_of(url)) if key.isdigit() else path_of(url).rpartition(key)
-    done = False
-    written = []
-    for part in parts:
-        is_key = part == key and not done
-        done = done or is_key
-        written.append("{" + name + "}" if is_key else part.replace("{", "%7B").replace("}", "%7D"))
-    return "".join(written)
+    path = path_of(url)
+    start, end = _place_of(key, path) or (len(path), len(path))
+    before, after = (part.replace("{", "%7B").replace("}", "%7D") for part in (path[:start], path[end:]))
+    return before + "{" + name + "}" + after if end > start else before
+
+
+def _place_of(key: str, path: str) -> tuple[int, int] | None:
+    """Return where a key stands, as a whole word if it does: not the `2` of `/forum2/2`, not within `/subcategory/`."""
+    text = re.escape(key)
+    begins, ends = rf"(?<![A-Za-z0-9{{]){text}", rf"{text}(?![A-Za-z0-9])"
+    kinds = (rf"{begins}(?![A-Za-z0-9])", rf"(?<!\d){text}(?!\d)" if key.isdigit() else f"{begins}|{ends}")
+    found = next(filter(None, (list(re.finditer(kind, path)) for kind in kinds)), None)
+    if not found:
+        return None
+    # Numbers of the page stand behind that of the board, names of sections before that of the board.
+    return found[0 if key.isdigit() else -1].span()
 
 
 def _lead(text: str) -> str:
@@ -58,4 +65,5 @@ def paged_template(first: str, following: str, key: str, name: str) -> str | Non
         tokens[at_key] = "{" + name + "}"
         return "".join(tokens)
     whole = "".join(tokens)
-    return whole.replace(key, "{" + name + "}", 1) if key in whole else None
+    place = _place_of(key, whole)
+    return whole[: place[0]] + "{" + name + "}" + whole[place[1] :] if place else None

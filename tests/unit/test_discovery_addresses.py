@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from crawl_tasks.discovery.address_shape import acts, identity_of
-from crawl_tasks.discovery.address_template import paged_template
+from crawl_tasks.discovery.address_template import paged_template, template_of
 from crawl_tasks.discovery.board_scan import BoardScan, beside_boards
 from crawl_tasks.discovery.links import links_of
 from crawl_tasks.discovery.list_rules import Listing, list_rules
@@ -26,6 +26,30 @@ def page(html: str, path: str = "/") -> Document:
 
 def list_of(paths: list[str]) -> str:
     return "".join(f"<li><h3><a href='{path}'>Words of {at}</a></h3></li>" for at, path in enumerate(paths))
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "template"),
+    [
+        ("/subcategory/cat/", "cat", "/subcategory/{board}/"),
+        ("/forum2/boards/2", "2", "/forum2/boards/{board}"),
+        ("/f2/", "2", "/f{board}/"),
+        ("/boards/2/22", "2", "/boards/{board}/22"),
+        ("/news/news/", "news", "/news/{board}/"),
+        ("/go.catalogue", "cat", "/go.{board}alogue"),
+        ("/subcategory/", "a", "/subcategory/"),
+        ("/about", "cat", "/about"),
+        ("/{x}/7", "7", "/%7Bx%7D/{board}"),
+    ],
+)
+def test_a_key_is_a_word_of_an_address_where_it_can_be(path: str, key: str, template: str) -> None:
+    assert template_of(f"http://forum.example{path}", key, "board") == template
+
+
+def test_page_two_has_its_key_where_page_one_has_it() -> None:
+    first, second = (f"http://forum.example/subcategory/cat{end}" for end in ("", "?page=2"))
+
+    assert paged_template(first, second, "cat", "board") == "/subcategory/{board}?page={page}"
 
 
 @pytest.mark.parametrize(
