@@ -234,7 +234,7 @@ GUARDS = (
     Guard(
         "the circuit breaker opens",
         f"{LUA}/lib/circuit_breaker.lua",
-        "  open_breaker(site, stage, now, now + site.probe, reason)\n",
+        "  open_breaker(site, stage, now, now + wait, reason)\n",
         "",
         "tests/frontier/test_breaker.py",
         "failed",

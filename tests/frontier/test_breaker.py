@@ -448,3 +448,37 @@ def test_a_page_that_no_worker_could_parse_is_not_retried(
 
     assert next_list(frontier, client) == [others[0]]
     assert client.hexists("test:s:demo:parked", str(rid))
+
+
+def test_a_breaker_that_opens_where_good_and_bad_pages_alternate_sends_probes_soon_and_ever_more_rarely(
+    frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
+) -> None:
+    publish(window=1, max_attempts=1, probe_ms=900_000)
+    frontier.admit("demo", posts(40))
+    readings(frontier, client, "x.xxxxx")
+
+    waits = []
+    for open_for_s in (2, 10, 60, 10_000):
+        _, at, rest = (client.hget("test:s:demo", "shut:post") or b"").decode().split(" ", 2)
+        waits.append((int(at) - frontier.clock_ms()) / 1000)
+        client.hset("test:s:demo", "shut:post", f"{frontier.clock_ms() - open_for_s * 1000} 0 {rest}")
+        bad(frontier, lease(frontier, next_released(frontier, client)))
+
+    assert max(waits[:2]) <= 3 < 9 <= waits[2] < 50 < 59 <= waits[3] < 800
+    assert is_shut(frontier)
+
+
+def test_pages_that_opened_a_breaker_stand_behind_those_that_never_had_their_turn_when_it_closes(
+    frontier: Frontier, client: redis.Redis, shut: Callable[..., None]
+) -> None:
+    shut(probe_ms=1)
+    good(frontier, lease(frontier, next_released(frontier, client)))
+
+    order = []
+    for _ in range(9):
+        rid = next_released(frontier, client)
+        order.append(rid)
+        good(frontier, lease(frontier, rid))
+
+    assert sorted(order[:4]) == [7, 8, 9, 10]
+    assert sorted(order[4:]) == [1, 2, 3, 4, 5]

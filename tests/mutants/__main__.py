@@ -19,7 +19,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
-from tests.chaos.guards import COPIED
 from tests.flow.world import ROOT
 from tests.mutants.choice import tests_of
 from tests.mutants.operators import Mutant, mutants
@@ -74,11 +73,8 @@ def _copies(number: int, directory: str) -> SimpleQueue[Path]:
     free: SimpleQueue[Path] = SimpleQueue()
     for copy in range(number):
         root = Path(directory) / str(copy)
-        for name in COPIED:
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(ROOT / name, root / name)
+        # Whole, as tests read docs and examples too: one that misses its file would notice every mutant.
+        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         free.put(root)
     return free
 
@@ -101,17 +97,18 @@ def main() -> int:
 
         def run(room: str, mutant: Mutant) -> None:
             root, began = free.get(), time.monotonic()
-            verdict, by = try_out(mutant, root, tests_of(mutant.file, chosen.files), chosen.limit)
-            free.put(root)
+            try:
+                verdict, by = try_out(mutant, root, tests_of(mutant.file, chosen.files), chosen.limit)
+            finally:
+                free.put(root)
             became[room, verdict] += 1
             took = f"{time.monotonic() - began:.0f} s"
             sys.stdout.write(f"{room} {verdict} {mutant.file}:{mutant.line} {mutant.change} ({by}; {took})\n")
             sys.stdout.flush()
 
         named = {room: rooms()[room] for room in chosen.rooms or rooms()}
-        for room, files in named.items():
-            for mutant in drawn(files, chosen.each, chosen.seed):
-                pool.submit(run, room, mutant)
+        all_drawn = [(room, mutant) for room in named for mutant in drawn(named[room], chosen.each, chosen.seed)]
+        list(pool.map(run, *zip(*all_drawn, strict=True)))
     sys.stdout.write("\n| room | killed | survives | timed out |\n|---|---|---|---|\n")
     for room in named:
         figures = (became[room, verdict] for verdict in (KILLED, SURVIVES, TIMED_OUT))

@@ -13,12 +13,13 @@
 --
 -- `unread:STAGE` are parked pages that could not be read while others could. A closed breaker retries them one by one.
 -- `retry:STAGE` of the site is "<time of the next retry> <wait in ms after a bad one> <rid of the last retry, or 0>".
--- EXPORTS: retry_unread tripped_key probe_at plan_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
+-- EXPORTS: retry_unread tripped_key probe_at plan_probe until_next_probe refusal_of is_probe unpark_tripped close_breaker was_refused_with_all
 -- EXPORTS: remember_refused note_refusal note_answer note_bad_page believe_gone is_gone_with_all
 
 local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
 local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
 local NEXT_RETRY = 10000  -- ms between two retries that are read well
+local FIRST_PROBE = 2000  -- ms until the first probe where good and bad pages alternate
 local GONE_STATUS = {['404'] = true, ['410'] = true}
 -- A page that says so itself, or a thread that is hidden. Of lists, the end of a walk has such a status too.
 local SAID_GONE = {['200'] = true, ['401'] = true, ['403'] = true, ['407'] = true, ['451'] = true}
@@ -31,6 +32,12 @@ local function unread_key(site, stage) return site.key .. ':unread:' .. stage en
 function probe_at(site, stage)
   local said = site.open_breakers[stage]
   return said and tonumber(string.match(said, '^%d+ (%d+)'))
+end
+
+-- Return the ms from a probe that goes now to the next one: as many as the breaker is open, so that their distance doubles.
+function until_next_probe(site, stage, now)
+  local open_for = now - string.match(site.open_breakers[stage], '^%d+')
+  return math.min(site.probe, math.max(FIRST_PROBE, open_for))
 end
 
 -- Set the time of the next probe, and the rid of one that goes now.
@@ -54,13 +61,13 @@ local function open_breaker(site, stage, now, at, reason)
   tally(site, 'shut:' .. stage, 1)
 end
 
--- Make a parked request ready again, in front and with no attempts counted. Return whether it was parked.
-local function unpark(site, rid)
+-- Make a parked request ready again, with no attempts counted, by `put` in front or behind. Return whether it was parked.
+local function unpark(site, rid, put)
   local text = redis.call('HGET', site.key .. ':parked', rid)
   if not text then return false end
   redis.call('HDEL', site.key .. ':parked', rid)
   local stage, level, rest = string.match(text, '\n%d+ (%a+) (%d) %d+ (.*)$')
-  return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+  put(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
   return true
 end
 
@@ -69,16 +76,17 @@ function unpark_tripped(site, stage)
   for _ = 1, MOST_TRIPPED do
     local rid = redis.call('LPOP', tripped_key(site, stage))
     if not rid then return false end
-    if unpark(site, rid) then return true end
+    if unpark(site, rid, return_ready) then return true end
   end
   return false
 end
 
--- Close a breaker and make its tripped requests ready again. Return their number.
+-- Close a breaker and make its tripped requests ready again, behind those that never had their turn: the same bad pages in
+-- front would open it at once. Return their number.
 function close_breaker(site, stage)
   local revived = 0
   for _, rid in ipairs(redis.call('LRANGE', tripped_key(site, stage), 0, -1)) do
-    if unpark(site, rid) then revived = revived + 1 end
+    if unpark(site, rid, return_tried) then revived = revived + 1 end
   end
   redis.call('HDEL', site.key, 'shut:' .. stage, 'readings:' .. stage)
   redis.call('UNLINK', tripped_key(site, stage), site.key .. ':kept:' .. stage, site.key .. ':pages:' .. stage)
@@ -112,7 +120,7 @@ function retry_unread(site, stage, now)
   at = math.max(at or 0, parked_at + site.probe)
   if at > now then return at end
   redis.call('LPOP', key)
-  unpark(site, rid)
+  unpark(site, rid, return_ready)
   note_retry(site, stage, now + NEXT_RETRY, last == '0' and wait or site.probe, rid)
   return now + NEXT_RETRY
 end
@@ -234,5 +242,7 @@ function note_bad_page(site, stage, rid, reason, now)
     return
   end
   redis.call('HDEL', site.key, field)
-  open_breaker(site, stage, now, now + site.probe, reason)
+  -- Where good and bad pages alternate, it may be the pages and not the layout: the good ones must not wait for long.
+  local wait = string.find(past, '1', 1, true) and math.min(site.probe, FIRST_PROBE) or site.probe
+  open_breaker(site, stage, now, now + wait, reason)
 end

@@ -48,7 +48,7 @@ function lease_request(site, rid, now, ready, slack)
 
   if site.open_breakers[stage] then
     -- The next probe, if this one's worker dies. At a site that refuses requests the result of a probe plans the next one.
-    local wait = refusal_of(site, stage) and math.min(site.probe, 2 * site.lease) or site.probe
+    local wait = refusal_of(site, stage) and math.min(site.probe, 2 * site.lease) or until_next_probe(site, stage, now)
     plan_probe(site, stage, now + wait, rid)
   end
   attempt = attempt + 1
