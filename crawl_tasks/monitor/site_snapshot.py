@@ -101,7 +101,9 @@ class SiteSnapshot:
     @property
     def short_threads(self) -> list[str]:
         """Return threads with fewer replies than their lists count: "listed stored address" each, worst first."""
-        short: dict[str, str] = json.loads(self.counts.fields.get("short", "{}"))
+        if "short" not in self.counts.fields:
+            return []
+        short: dict[str, str] = json.loads(self.counts.fields["short"])
         return sorted(short.values(), key=lambda text: int(text.split()[1]) - int(text.split()[0]))
 
     def scan_gap(self, now_ms: int) -> tuple[int, str] | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import click
 import pytest
 import redis
 
-from crawl_tasks.cli.main import COMMANDS
+from crawl_tasks.cli.main import COMMANDS, cli
 from crawl_tasks.frontier.admin.audit import Violation
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import LATE_MS, ScanCounts
@@ -23,6 +24,7 @@ from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.queues import QUEUES
 from tests.frontier.by_hand import TERMS
+from tests.watched.places import commands_in
 
 ALL = [*INSTALLATION_KINDS, *SITE_KINDS, *SETUP_KINDS, *FLAW_KINDS.values(), *DISAGREEMENT_KINDS]
 
@@ -65,6 +67,32 @@ def test_a_kind_says_what_is_wrong_and_what_to_do(kind: Kind) -> None:
     assert kind.text
     assert kind.remedy
     assert named <= {*COMMANDS}
+
+
+def typed_commands() -> list[tuple[str, ...]]:
+    """Return each command that a remedy names, with the site `demo` for its subject."""
+    found = set()
+    for kind in KINDS.values():
+        values = dict.fromkeys(kind.fields() - {"subject"}, "demo") | {
+            "state": "parked",
+            "board": "BOARD",
+            "command": "",
+        }
+        remedy = kind.problem("demo", **values).remedy
+        found |= {tuple(typed) for typed in commands_in(remedy, "demo")}
+    return sorted(found)
+
+
+@pytest.mark.parametrize("typed", typed_commands(), ids=" ".join)
+def test_a_remedy_names_a_command_that_can_be_typed(typed: tuple[str, ...]) -> None:
+    command: click.Command = cli
+    rest = list(typed)
+    while isinstance(command, click.Group):
+        inner = command.get_command(click.Context(command), rest.pop(0))
+        assert inner is not None, typed
+        command = inner
+
+    command.make_context("crawl-tasks", rest)  # a usage error if it is misunderstood
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ALL if kind.rule], ids=lambda kind: kind.name)

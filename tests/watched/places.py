@@ -106,7 +106,8 @@ class Installation:
         return code, [row for row in json.loads(text)["problems"] if row["name"] not in BESIDE]
 
     def status(self, *sites: str) -> list[Row]:
-        return _problems(json.loads(self.command("status", "--json", *sites)[1]))
+        code, text = self.command("status", "--json", *sites)
+        return [] if code else _problems(json.loads(text))
 
     def snapshot(self) -> list[Row]:
         return _problems(json.loads(get(f"{self.exporter}/api/snapshot")))

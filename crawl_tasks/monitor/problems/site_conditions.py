@@ -61,8 +61,8 @@ def of_growth(test: Callable[[SiteMarks], Fields | None]) -> Condition:
 def unbalanced(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites whose ledger does not balance."""
     for site in window.snapshot.sites:
-        if not site.counts.is_balanced:
-            yield site.name, {"reason": site.counts.imbalance()}
+        if reason := site.counts.imbalance():
+            yield site.name, {"reason": reason}
 
 
 def threads_short(site: SiteSnapshot) -> Fields | None:

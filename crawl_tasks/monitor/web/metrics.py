@@ -12,7 +12,7 @@ from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.model.own_counters import OWN_FAILURES
 from crawl_tasks.monitor.freshness import Freshness
 from crawl_tasks.monitor.problems.watch_conditions import fails_all
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.web.exposition import Family, MetricKind, Sample, escaped, labels
 
@@ -26,11 +26,18 @@ SPIDER = 'service="crawl_tasks",spider="'
 REFUSALS = (NoLease.PAUSED, NoLease.WINDOW_FULL, NoLease.TOO_EARLY, NoLease.STORE_BEHIND, NoLease.QUARANTINED)
 GATE = [(f"refused:{refusal.value}", refusal.name.lower()) for refusal in REFUSALS]
 STAGES = [(stage, f'stage="{stage.value}"') for stage in Stage]
+STATES = [(f'state="{state.value}"', state.value) for state in State if state is not State.DONE]
+OUTCOMES = [
+    (f'stage="{name}",outcome="ok"', f'stage="{name}",outcome="gone"', f"gone:{name}", f"let_go:{name}")
+    for name in Stage
+]
+RESTORED = [(f'kind="{kind.value}"', f"{kind.value}:restored") for kind in Kind]
 
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
 ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, ArchiveFailed, LoginRefused)}
 OWN_ALERTED = dict.fromkeys(OWN_FAILURES, 0)
 FOR_ALL = [(one, labels(reason=one)) for one in (AccessDenied.reason, ParseError.reason)]
+OWN_NOTHING: list[Sample] = [(labels(name=name), 0) for name in OWN_FAILURES]
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [
     (f"{kind.value}:{change}", labels(kind=kind.value, change=change)) for kind in Kind for change in CHANGES
@@ -47,26 +54,30 @@ def by(name: str, values: Callable[[SiteSnapshot], Mapping[str, int]]) -> Rows:
     return lambda site: [(f'{name}="{escaped(label)}"', value) for label, value in values(site).items()]
 
 
-def _own(site: SiteSnapshot) -> dict[str, int]:
-    return OWN_ALERTED | site.own if "own_names" in site.counts.fields else OWN_ALERTED
+def _own(site: SiteSnapshot) -> list[Sample]:
+    if "own_names" not in site.counts.fields:
+        return OWN_NOTHING
+    return [(labels(name=name), count) for name, count in (OWN_ALERTED | site.own).items()]
 
 
-def _states(site: SiteSnapshot) -> dict[str, int]:
-    return {state: count for state, count in by_state(site.counts).items() if state != State.DONE}
+def _states(site: SiteSnapshot) -> list[Sample]:
+    return [(text, getattr(site.counts, name)) for text, name in STATES]
 
 
-def _backlog(site: SiteSnapshot) -> dict[str, int]:
-    return {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
+def _backlog(site: SiteSnapshot) -> list[Sample]:
+    counts = site.counts.stages.values()
+    return [(text, count.ready + count.released) for (_, text), count in zip(STAGES, counts, strict=True)]
 
 
 def _pages(site: SiteSnapshot) -> Iterator[Sample]:
-    for (stage, where), count in zip(STAGES, site.counts.stages.values(), strict=True):
+    fields = site.counts.fields
+    for (ok, went, gone_field, let_go_field), count in zip(OUTCOMES, site.counts.stages.values(), strict=True):
         # The ledger counts a page that is gone as done, too.
-        gone = site.counts.count(f"gone:{stage.value}")
+        gone = int(fields.get(gone_field, "0"))
         # So does it a page that was let go.
-        yield f'{where},outcome="ok"', count.done - gone - site.counts.count(f"let_go:{stage.value}")
+        yield ok, count.done - gone - int(fields.get(let_go_field, "0"))
         if gone:
-            yield f'{where},outcome="gone"', gone
+            yield went, gone
 
 
 def _fails_all(site: SiteSnapshot) -> list[Sample]:
@@ -98,7 +109,8 @@ def _refusals(site: SiteSnapshot) -> dict[str, int]:
 
 
 def _items(site: SiteSnapshot) -> list[Sample]:
-    return [(text, site.stat(name)) for name, text in ITEM_LABELS]
+    stats = site.counts.stats
+    return [(text, stats.get(name, 0)) for name, text in ITEM_LABELS]
 
 
 def _expected(value: Callable[[Freshness], float | None]) -> Reader:
@@ -109,8 +121,8 @@ def _expected(value: Callable[[Freshness], float | None]) -> Reader:
     ]
 
 
-def _restored(site: SiteSnapshot) -> dict[str, int]:
-    return {kind.value: site.stat(f"{kind.value}:restored") for kind in Kind}
+def _restored(site: SiteSnapshot) -> list[Sample]:
+    return [(text, site.stat(name)) for text, name in RESTORED]
 
 
 def _boards(site: SiteSnapshot) -> dict[str, int]:
@@ -203,7 +215,7 @@ FAMILIES = (
            each=lambda site: float(site.counts.fields.get("min_items", "0"))),
     Family("crawl_own_total", C, ("site", "name"), "Counters that functions of the site raised"
            " (api.count), and calls of such functions that failed.",
-           rows=by("name", _own)),
+           rows=_own),
     Family("crawl_site_slowdown", G, ("site",),
            "Backoff factor: how many times slower than its file says the site is asked, 1 to 64.",
            each=lambda site: site.slowdown),
@@ -223,9 +235,9 @@ FAMILIES = (
     Family("crawl_site_refuses", G, ("site", "stage"), "1 if the site refuses requests of the stage for now.",
            rows=_refusing),
     Family("crawl_requests", G, ("site", "state"),
-           "Requests by state: ready, released, leased, delayed, parked, dead.", rows=by("state", _states)),
+           "Requests by state: ready, released, leased, delayed, parked, dead.", rows=_states),
     Family("crawl_backlog_requests", G, ("site", "stage"), "Requests of a stage that are ready or released.",
-           rows=by("stage", _backlog)),
+           rows=_backlog),
     Family("crawl_open_requests", G, ("site",), "Requests that are ready, released, leased or delayed.",
            each=lambda site: site.counts.open),
     Family("crawl_backlog_limit", G, ("site",), "Open requests at which scans are held back (max_backlog).",
@@ -284,7 +296,7 @@ FAMILIES = (
            rows=_items),
     Family("crawl_items_restored_total", C, ("site", "kind"),
            "Posts and comments, among those changed, that were deleted and can be read again.",
-           rows=by("kind", _restored)),
+           rows=_restored),
     Family("crawl_items_dropped_total", C, ("site", "reason"), "Items that were not given to the store, by reason.",
            rows=by("reason", lambda site: site.dropped)),
     Family("crawl_freshness_seconds", H, ("site",),
