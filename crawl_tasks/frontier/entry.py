@@ -33,8 +33,9 @@ def line_of(request: Request, flag: str = "") -> str:
         flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
         if flag == "!" and (request.is_again or request.is_hidden or request.is_ping):
             flag = "+" if request.is_again else "-" if request.is_hidden else "^"
-        if flag == "!" and (request.is_stored or request.is_stored_otherwise):
-            flag = "*" if request.is_stored else "/"
+        if flag in {"!", "-"} and (request.is_stored or request.is_stored_otherwise):
+            # Where the database is the guard, a page that its list calls deleted is known by it.
+            flag = "*" if request.is_stored or flag == "-" else "/"
     word = guard_word(request, f"~{whole}" if whole else "!" if flag == "-" else "")
     return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
 

@@ -12,6 +12,7 @@ from crawl_tasks.errors import SiteError, StoreError
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.model import Request, Stage
 from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.upsert import Store
@@ -114,7 +115,7 @@ def test_a_thread_on_two_lists_that_differ_is_asked_for_as_often_as_they_change(
 ) -> None:
     history.publish("boards: [1, 2]\nguard: {post: database}\n")
     asked = 0
-    for counts in [("5", "4")] * 6 + [("6", "4")] * 3 + [("5", "4")] * 3:
+    for counts in [("2", "1")] * 6 + [("0", "1")] * 3 + [("2", "1")] * 3:
         for board, count in zip("12", counts, strict=True):
             history.forum.board(board, 1, f"11 {count}")
         asked += history.scan().count("/post/11")
@@ -140,6 +141,22 @@ def test_a_thread_that_is_gone_is_asked_for_ever_more_seldom_and_read_when_it_is
     back = sum(history.scan().count("/post/11") for _ in range(20))
 
     assert (asked[0], sum(asked) <= 5, 1 <= back <= 2) == (1, True, True)
+
+
+def test_a_page_that_was_asked_for_again_and_is_not_stored_yet_is_known_to_be_another(history: SmallCrawl) -> None:
+    """As where the database refused it, and the thread has its first count of replies again before that is mended."""
+    page = Request("demo", Stage.COMMENT, "10", "http://127.0.0.1/comment/10/2", page=2, revision="4", is_stored=True)
+    asked = [page, page._replace(revision="3", is_stored=False, is_again=True), page, page]
+
+    assert [history.frontier.admit("demo", [request]).new for request in asked] == [0, 1, 1, 0]
+
+
+def test_a_thread_that_its_list_calls_deleted_is_asked_for_once_and_when_it_is_back(history: SmallCrawl) -> None:
+    new = Request("demo", Stage.POST, "12", "http://127.0.0.1/post/12", revision="4", is_hidden=True)
+    deleted = new._replace(is_stored_otherwise=True)
+    asked = [new, new._replace(is_stored=True), deleted, deleted, deleted._replace(is_hidden=False)]
+
+    assert [history.frontier.admit("demo", [request]).new for request in asked] == [1, 0, 0, 0, 1]
 
 
 def test_lists_cannot_be_guarded_by_the_database() -> None:

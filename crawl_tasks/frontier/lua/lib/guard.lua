@@ -323,7 +323,7 @@ function guard_admits(site, stage, word, now, flag)
   local known, tag, key, text, at = look_up(t, older, high, low)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
   if not known then
-    if guard.mode == 'd' and flag ~= '/' then return flag ~= '*', true, flag ~= '*' end
+    if guard.mode == 'd' and flag ~= '/' and flag ~= '+' then return flag ~= '*', true, flag ~= '*' end
     write_mark(t, mark, tag, key, text)
     if guard.mode == 'd' then write_own(t, older, high, low, mark) end
     local is_new = not was_seen_before(site, stage, word)
