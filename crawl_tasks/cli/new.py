@@ -35,6 +35,7 @@ from crawl_tasks.discovery.site_address import SiteAddress, place_of
 from crawl_tasks.discovery.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
 from crawl_tasks.discovery.timezone_by_ages import zone_by_trials
+from crawl_tasks.discovery.timezone_by_feed import feed_differences, zone_by_feed
 from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
@@ -159,7 +160,8 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
         site = parse_site(site_file(found), str(path))
     opened = compile_site(site, settings.contact)
     trials = list(try_site(probe, opened))
-    zone, order = found.zone or zone_by_trials(trials), opened.parser.date_orders.last
+    zone = found.zone or zone_by_feed(feed_differences(probe, site, trials), site) or zone_by_trials(trials)
+    order = opened.parser.date_orders.last
     if (zone, order.order) != (found.zone, None):
         # What all pages together tell is not known while the first of them are read.
         found = replace(found, zone=zone, order=order)

@@ -22,6 +22,7 @@ from crawl_tasks.discovery.checks import check_trials
 from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
 from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.replay import cases_of, save_case
+from crawl_tasks.discovery.timezone_by_feed import feed_check, feed_differences
 from crawl_tasks.errors import ParseError
 from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.frontier.admin.admin import Admin
@@ -87,7 +88,7 @@ def _read_site(name: str, settings: Settings, url: str | None, *, save: bool) ->
     probe = open_probe(opened, settings)
     trials = [attempt(probe, opened, by_address([site], url)[1])] if url else try_site(probe, opened)
     more = [] if site.boards or url else ["boards: the site file names none; add some, or give --url"]
-    return _show_all(trials, opened, settings, more, save=save)
+    return _show_all(trials, opened, settings, more, save=save, probe=probe)
 
 
 def _read_address(address: str, settings: Settings, *, save: bool, body: bool) -> None:
@@ -142,9 +143,13 @@ def _retry_parked(frontier: Frontier, name: str, stages: list[Stage]) -> None:
 
 
 def _show_all(
-    trials: Iterable[DryRun], opened: CompiledSite, settings: Settings, missing: list[str], *, save: bool
-) -> bool:
-    """Show pages as they come, then the missing fields. Return whether there are none."""
+    trials: Iterable[DryRun], opened: CompiledSite, settings: Settings, missing: list[str], *, save: bool,
+    probe: HttpProbe | None = None,
+) -> bool:  # fmt: skip
+    """Show pages as they come, then the missing fields. Return whether there are none.
+
+    A `probe` asks for the forum's feed, whose times have a zone.
+    """
     # In a pipe or a file rich would take 80 columns, too few for a value beside its field.
     console = Console(width=None if Console().is_terminal else 120, highlight=False)
     tried: list[DryRun] = []
@@ -155,6 +160,8 @@ def _show_all(
         show(console, trial, opened, settings, save=save, whole=is_first)
     missing = list(dict.fromkeys([*missing, *missing_in(tried)]))
     checks = check_trials(opened.site, tried)
+    if probe is not None and (by_feed := feed_check(feed_differences(probe, opened.site, tried), opened.site)):
+        checks.append(by_feed)
     for check in sorted(checks, key=lambda one: not one.holds):
         word = "holds    " if check.holds else "[red]refuted[/]  "
         console.print(word + escape(printable(str(check), 300)), soft_wrap=True)

@@ -44,7 +44,7 @@ def feeds_of(front: Document) -> list[str]:
 def feed_list(probe: HttpProbe, front: Document) -> FeedList | None:
     """Return the first feed whose entries are pages of one kind, None without one."""
     for url in feeds_of(front)[:MOST_FEEDS]:
-        entries = _entries(probe, url)
+        entries = entries_of(probe, url)
         document = _as_page(front, entries)
         rows = find_rows(document)
         if rows is not None and 2 * len(rows.records) > len(entries):
@@ -54,7 +54,8 @@ def feed_list(probe: HttpProbe, front: Document) -> FeedList | None:
     return None
 
 
-def _entries(probe: HttpProbe, url: str) -> list[Link]:
+def entries_of(probe: HttpProbe, url: str) -> list[Link]:
+    """Return the entries of a feed or sitemap, none where it cannot be read."""
     try:
         return links_in(Request("feed", Stage.LIST, "feed", url), probe.page(url).body, _MOST_BYTES)
     except PageError:
@@ -64,7 +65,7 @@ def _entries(probe: HttpProbe, url: str) -> list[Link]:
 def _sitemap(probe: HttpProbe, front: Document, shape: str) -> Iterator[FoundBoard]:
     """Yield the sitemap, if it names pages of a shape."""
     url = f"{origin_of(front.page.url)}{_SITEMAP}"
-    if shape in links_of(_as_page(front, _entries(probe, url)), shape):
+    if shape in links_of(_as_page(front, entries_of(probe, url)), shape):
         yield FoundBoard("sitemap", None, _SITEMAP, kind=BoardKind.SITEMAP)
 
 

@@ -38,7 +38,8 @@ MOST_POSTED: Final = 256 << 10
 ANSWER_S: Final = 10.0
 """Seconds for one answer. A server that holds a request until there is news (long polling) must not hold the page."""
 _KEPT_KINDS = frozenset({"script", "stylesheet"})
-_PARTS = frozenset({"script", "xhr", "fetch"})
+_DATA = frozenset({"xhr", "fetch"})
+_PARTS = _DATA | {"script"}
 """The kinds of requests without which a page may be a part."""
 _MOST_GAPS = 5
 _MOST_REFUSALS = 20
@@ -150,9 +151,9 @@ class PageRequests:
                 self._note_gap(ask, f"{page.status}")
         elif page.status >= _SERVER_FAILED:
             self._note_gap(ask, f"{page.status}")
-        elif page.status in _DENIALS and origin == origin_of(self._page.url):
+        elif page.status in _DENIALS and ask.kind in _DATA and origin == origin_of(self._page.url):
             self._was_denied = True
-        if error is None and self._render.response and ask.kind in ("xhr", "fetch") and self._render.response in url:
+        if error is None and self._render.response and ask.kind in _DATA and self._render.response in url:
             self.found = page
             raise Found
         answer = shown(page)

@@ -192,15 +192,19 @@ def _name(element: etree._Element) -> str:
 
 def _revision(changed: str) -> str:
     """Return a moment of change as seconds since the epoch, so that feeds and sitemaps spell the moment alike."""
-    if not changed:
-        return ""
+    at = moment_of(changed)
+    return tidy(changed) if at is None else str(at)
+
+
+def moment_of(changed: str) -> int | None:
+    """Return a moment of change as seconds since the epoch, None for one that is not written as feeds should."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             moment = read(changed)
-            return str(int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
+            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
         except (ValueError, TypeError, OverflowError, IndexError):
             continue
-    return tidy(changed)
+    return None
 
 
 def _fail(request: Request, what: str) -> ParseError:

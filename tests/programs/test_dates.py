@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from html import escape
 from pathlib import Path
@@ -19,7 +19,7 @@ from crawl_tasks.sites.crawl_policy import Gate
 from crawl_tasks.sites.loader import load_site
 from tests.frontier.small_crawl import SmallCrawl
 from tests.programs.content import Board, Content, Topic, small_forum
-from tests.programs.host import served
+from tests.programs.host import Answer, Ask, Program, served
 from tests.programs.layouts import Layout, Part, by_page
 from tests.programs.mybb import MYBB
 from tests.unit.command_line import run
@@ -28,6 +28,7 @@ Spell = Callable[[datetime], str]
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 DAY_S = 86_400
 EASTERN = timezone(timedelta(hours=-5), "EST")
+FAR_EAST = timezone(timedelta(hours=9))
 SPELLINGS: dict[str, Spell] = {
     "a weekday beside figures, day first": lambda at: f"{at:%a %d/%m/%y %I:%M %p}",
     "the year first": lambda at: f"{at:%y/%m/%d %I:%M %p}",
@@ -112,11 +113,32 @@ def dated(layout: Layout, form: str) -> Layout:
     )
 
 
+@dataclass(frozen=True)
+class Fed:
+    """A forum whose pages link a feed of its last threads, with moments that have a zone."""
+
+    program: Program
+    shown: Content
+
+    def answer(self, ask: Ask) -> Answer:
+        if ask.path != "/feed":
+            answer = self.program.answer(ask)
+            link = '<link rel=alternate type="application/atom+xml" href=/feed>'
+            return replace(answer, body=answer.body.replace("<head>", f"<head>{link}"))
+        entries = (
+            f"<entry><title>{escape(topic.title)}</title><link href='http://example.com/thread/{topic.number}'/>"
+            f"<published>{datetime.fromtimestamp(topic.said[0].at, UTC).isoformat()}</published></entry>"
+            for topic in self.shown.topics[:15]
+        )
+        body = f"<feed xmlns='http://www.w3.org/2005/Atom'>{''.join(entries)}</feed>"
+        return Answer(body, kind="application/atom+xml; charset=utf-8")
+
+
 def read_and_true(
-    layout: Layout, shown: Content, client: redis.Redis, frontier: Frontier, home: Path
+    layout: Layout, shown: Content, client: redis.Redis, frontier: Frontier, home: Path, *, is_fed: bool = False
 ) -> tuple[dict[str, int | None], dict[str, int], str]:
     """Return the moments that were stored, those of the forum, and what `new` wrote to the terminal."""
-    with served(layout.shown(shown)) as host:
+    with served(Fed(layout.shown(shown), shown) if is_fed else layout.shown(shown)) as host:
         new = run("new", host.url, "--name", "demo", home=home)
         assert new.exit_code == Exit.OK, new.output
         site = load_site(home / "sites" / "demo.yaml")
@@ -155,3 +177,29 @@ def test_a_forum_of_mybb_has_its_moments_by_each_choice_of_its_menu(
     found, true, _ = read_and_true(dated(MYBB, form), content(), client, frontier, tmp_path)
 
     assert found == true
+
+
+def test_the_feed_tells_the_zone_of_times_that_have_none(
+    client: redis.Redis, frontier: Frontier, tmp_path: Path
+) -> None:
+    layout = yard(lambda at: f"{at.astimezone(FAR_EAST):%d %b, %Y %H:%M}")
+    shown = content()
+
+    found, true, output = read_and_true(layout, shown, client, frontier, tmp_path, is_fed=True)
+
+    assert "Etc/GMT-9: " in output
+    assert found == true
+
+
+def test_try_refutes_a_zone_that_the_feed_contradicts(tmp_path: Path) -> None:
+    shown = content()
+    layout = yard(lambda at: f"{at.astimezone(FAR_EAST):%d %b, %Y %H:%M}")
+    path = tmp_path / "sites" / "demo.yaml"
+    with served(Fed(layout.shown(shown), shown)) as host:
+        run("new", host.url, "--name", "demo", home=tmp_path)
+        right = run("try", "demo", home=tmp_path)
+        path.write_text(re.sub(r"timezone: .*", "timezone: Etc/GMT-3", path.read_text()))
+        wrong = run("try", "demo", home=tmp_path)
+
+    assert (right.exit_code, wrong.exit_code) == (Exit.OK, Exit.FAILURES)
+    assert "as by 360 min: set timezone: Etc/GMT-9" in wrong.output

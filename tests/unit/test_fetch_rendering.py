@@ -665,6 +665,15 @@ def test_a_request_that_is_denied_makes_a_page_that_may_be_a_guests(
     assert draw("fetch('/api')").was_denied
 
 
+def test_a_stylesheet_that_is_missing_says_nothing_of_who_asked(draw: Draw, forum: HostileServer) -> None:
+    forum.routes["/old.css"] = lambda visit: visit.reply(b"", "404 Not Found")
+
+    drawn = draw("tell('drawn')", markup="<link rel=stylesheet href=/old.css>")
+
+    assert "/old.css" in [visit.target for visit in forum.visits]
+    assert not drawn.was_denied
+
+
 def test_a_preload_is_answered_and_the_fetch_takes_it(draw: Draw, forum: HostileServer) -> None:
     forum.routes["/api"] = page(b'"words"', Content_Type="application/json")
     head = "<link rel=preload as=fetch crossorigin=anonymous href=/api>"

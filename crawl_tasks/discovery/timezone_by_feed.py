@@ -1,0 +1,87 @@
+"""Feed times: moments of threads in a forum's feed, which have a zone, beside those that its pages show without one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.feed_list import MOST_FEEDS, entries_of, feeds_of
+from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.site_check import FEW, SiteCheck
+from crawl_tasks.discovery.timezone import Zone, zone_of_offset
+from crawl_tasks.errors import PageError
+from crawl_tasks.model import Post, Stage
+from crawl_tasks.parse.document import Document
+from crawl_tasks.parse.hub import moment_of
+from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.schema import Site
+
+_QUARTER_S: Final = 900
+"""Zones in use differ by whole quarters of an hour."""
+_EASTERNMOST_S: Final = 14 * 3600
+_MINUTE_S: Final = 60
+"""Pages show times to the minute."""
+
+
+def feed_differences(probe: HttpProbe, site: Site, trials: Sequence[DryRun]) -> list[int]:
+    """Return by how many minutes the times of threads, as they were read, are ahead of those of the forum's feeds.
+
+    Left out are times that no zone makes differ so, as that of a last reply in the place of a first post.
+    """
+    shown = defaultdict[str, set[int]](set)
+    for post in (row for trial in trials for row in trial.rows if isinstance(row, Post)):
+        shown[post.post_id].update(at for at in (post.created_at, post.last_reply_at) if at is not None)
+    front = next((trial.page for trial in trials if trial.page is not None and trial.request.stage is Stage.LIST), None)
+    if front is None or not shown:
+        return []
+    minutes: list[int] = []
+    for feed in feeds_of(Document(front))[:MOST_FEEDS]:
+        if len(minutes) < FEW:
+            told = dict(_threads(probe, site, feed))
+            minutes = [ahead for key, at in told.items() for ahead in _quarters(shown[key], at)[:1]]
+    return minutes
+
+
+def _threads(probe: HttpProbe, site: Site, feed: str) -> Iterator[tuple[str, int]]:
+    """Yield the threads of a feed with their moments."""
+    addresses = Addresses(site)
+    for link in entries_of(probe, feed):
+        try:
+            # Programs write the host of their settings into feeds, as example.com.
+            own = urlsplit(link.address)._replace(scheme="", netloc="").geturl()
+            target, at = addresses.read(urljoin(feed, own)), moment_of(link.changed)
+        except PageError:
+            continue
+        if target is not None and target.stage is Stage.POST and at is not None:
+            yield target.key, at
+
+
+def _quarters(shown: set[int], at: int) -> list[int]:
+    """Return by how many minutes times are ahead of a moment where a zone may make them differ so, the least first."""
+    near = {ahead_s: round(ahead_s / _QUARTER_S) * _QUARTER_S for ahead_s in (time - at for time in shown)}
+    fits = (quarter for ahead_s, quarter in near.items() if abs(ahead_s - quarter) <= _MINUTE_S)
+    return sorted((quarter // 60 for quarter in fits if abs(quarter) <= _EASTERNMOST_S), key=abs)
+
+
+def zone_by_feed(minutes: Sequence[int], site: Site) -> Zone | None:
+    """Return the zone in which the times of most threads agree with their feed, None where too few tell."""
+    usual, number = Counter(minutes).most_common(1)[0] if minutes else (0, 0)
+    if number < FEW or 2 * number <= len(minutes):
+        return None
+    assumed = datetime.now(ZoneInfo(site.timezone)).utcoffset() or timedelta()
+    name = zone_of_offset(usual + int(assumed.total_seconds()) // 60)
+    return Zone(name, f"{number} threads of its feed fit no other; check this if it has summer time") if name else None
+
+
+def feed_check(minutes: Sequence[int], site: Site) -> SiteCheck | None:
+    """Return the check that times agree with those of the forum's feed, None where too few tell."""
+    zone, wrong = zone_by_feed(minutes, site), [ahead for ahead in minutes if ahead]
+    if zone is None:
+        return None
+    text = f"{len(wrong)} of {len(minutes)} do not, as by {wrong[0]} min: set timezone: {zone.name}" if wrong else ""
+    return SiteCheck("times agree with the forum's feed", 2 * len(wrong) < len(minutes), text)
