@@ -341,12 +341,12 @@ def show(guard: Guard) -> tuple[bool, str]:
     return done.returncode == 1 and bool(seen), (seen or f"ended with {done.returncode}: {lines[-3:]}")[:300]
 
 
-def main() -> int:
+def main(guards: tuple[Guard, ...] = GUARDS) -> int:
     """Take out those that were named."""
     words = sys.argv[1:]
-    chosen = [guard for guard in GUARDS if not words or any(word in guard.name for word in words)]
+    chosen = [guard for guard in guards if not words or any(word in guard.name for word in words)]
     if not chosen:
-        sys.exit(f"no guard is named so: {' '.join(words)}; there are: {', '.join(guard.name for guard in GUARDS)}")
+        sys.exit(f"no guard is named so: {' '.join(words)}; there are: {', '.join(guard.name for guard in guards)}")
     unnoticed = 0
     sys.stdout.write("| guard taken out | where | what rests on it | what was seen |\n|---|---|---|---|\n")
     for guard in chosen:

@@ -12,6 +12,7 @@ import redis
 
 from tests.flow.demo_run import Demo, wait_until, words_of
 from tests.flow.world import SHORT_LEASE_MS
+from tests.waiting import eventually
 
 NEW_POSTS, GROWN_THREADS, EDITED_POSTS, LIST_PAGES = 5, 3, 1, 24
 
@@ -65,6 +66,22 @@ def test_the_demo_ended_in_the_middle_leaves_no_process_and_goes_on_next_time(de
         assert process.returncode == 128 + number, output
         assert "goes on from here" in output
         assert demo.processes() == []
+
+    assert_right(demo.run())
+
+
+@pytest.mark.long
+def test_the_demo_killed_with_all_its_processes_and_without_its_supervisor_leaves_none_and_goes_on(demo: Demo) -> None:
+    demo.write_site(deadline_s=2)  # a lease lasts so much longer than its page
+    for options, is_whole in ((["--fresh"], True), ([], False)):
+        with demo.start(*options, "--latency-ms", "200") as process:
+            before = demo.fetched()
+            wait_until(process, lambda before=before: demo.fetched() >= before + 20)
+            for victim in demo.processes() if is_whole else [process]:
+                victim.kill()
+            process.communicate()
+
+        eventually(lambda: demo.processes() == [])
 
     assert_right(demo.run())
 

@@ -94,6 +94,49 @@ def test_a_hint_whose_body_is_no_json_is_what_celery_calls_undecodable(body: str
         message.decode()
 
 
+def foreign(body: str) -> bytes:
+    """Return a message of a task as anybody may put it on a queue."""
+    return json.dumps(
+        {
+            "body": body,
+            "content-type": "application/json",
+            "headers": {"task": FETCH_POST, "id": "x"},
+            "properties": {"delivery_tag": "t", "delivery_info": {"routing_key": "post"}},
+        }
+    ).encode()
+
+
+CALL = {"task": FETCH_POST, "args": [], "kwargs": {}, "options": {}, "subtask_type": None, "immutable": False}
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"callbacks": [5]},
+        {"errbacks": [{"args": []}]},
+        {"chain": [{"task": 5}]},
+        {"chord": CALL},
+        {"callbacks": [CALL | {"subtask_type": "chord"}]},
+    ],
+)
+def test_a_message_that_calls_next_what_celery_cannot_is_refused(links: dict[str, object]) -> None:
+    with pytest.raises((ValueError, TypeError, LookupError)):
+        readable(foreign(json.dumps([[], {}, links])))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [[], {}, {}],
+        [[], {}, {"callbacks": None, "errbacks": None, "chain": None, "chord": None}],
+        [[], {}, {"callbacks": [CALL]}],
+        [[{"subtask_type": "chord"}], {}, {}],  # an argument, which calls nothing
+    ],
+)
+def test_a_message_that_calls_what_is_a_task_or_nothing_is_taken(body: list[object]) -> None:
+    assert readable(foreign(json.dumps(body)))["body"] == json.dumps(body)
+
+
 def test_every_queue_has_its_own_routing_key(redis_server: RedisServer) -> None:
     app = build_app(Settings(redis_url=redis_server.url))
 

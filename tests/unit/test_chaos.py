@@ -11,12 +11,13 @@ import pytest
 from tests.chaos.__main__ import CHANGING, PARTS, of_truth
 from tests.chaos.guards import GUARDS, Guard
 from tests.chaos.keys import UNSEEN, kinds
+from tests.chaos.promises import PROMISES
 from tests.chaos.rows import Row
 from tests.flow.world import ROOT
 from tests.frontier.mutations import MUTATIONS
 
 
-@pytest.mark.parametrize("guard", [*GUARDS, *MUTATIONS], ids=lambda guard: guard.name)
+@pytest.mark.parametrize("guard", [*GUARDS, *MUTATIONS, *PROMISES], ids=lambda guard: guard.name)
 def test_a_guard_that_is_to_be_taken_out_stands_where_the_list_says(guard: Guard) -> None:
     assert guard.count() == 1
     assert guard.rests in PARTS or (ROOT / guard.rests).is_file()
