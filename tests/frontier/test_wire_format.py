@@ -137,6 +137,20 @@ def test_a_message_that_calls_what_is_a_task_or_nothing_is_taken(body: list[obje
     assert readable(foreign(json.dumps(body)))["body"] == json.dumps(body)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"task": "os.system"}, {"task": "celery.chord_unlock"}, {"body": json.dumps([[], {}, {"callbacks": [CALL]}])}],
+)
+def test_a_forged_mark_of_the_frontier_is_refused(change: dict[str, str]) -> None:
+    hint = json.loads(hint_templates()["post"].replace("@AT@", "1"))
+    readable(json.dumps(hint).encode())
+    hint["body"] = change.get("body", hint["body"])
+    hint["headers"]["task"] = change.get("task", hint["headers"]["task"])
+
+    with pytest.raises(ValueError, match="marked as a message of the frontier"):
+        readable(json.dumps(hint).encode())
+
+
 def test_every_queue_has_its_own_routing_key(redis_server: RedisServer) -> None:
     app = build_app(Settings(redis_url=redis_server.url))
 
