@@ -57,7 +57,9 @@ def _sender(there: Installation) -> None:
 
 def _crash_again_and_again(there: Installation) -> None:
     for turn in range(4):
+        births = there.world.client.zcard("crawl:births")
         there.world.worker(f"crashing{turn}", "list")
+        eventually(lambda known=births: there.world.client.zcard("crawl:births") > known)
         there.world.kill(f"crashing{turn}")
 
 
