@@ -114,7 +114,7 @@ PROMISES = (
         f"{WEB}/login.py",
         '("; Secure" if is_secure else "")',
         '""',
-        "unit/test_web_pages.py",
+        "unit/test_web_server.py",
     ),
 )
 
