@@ -32,7 +32,7 @@ class LoginFetch:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self._checks = SessionChecks()
+        self.checks = SessionChecks()
 
     def fetch(self, request: Request, login: LoginPolicy, visit: Visit, send: Callable[[Session], Send]) -> Fetched:
         """Fetch a page as a member. Renew the session if the page may be a guest's, and the check page is one.
@@ -75,7 +75,7 @@ class LoginFetch:
         store, due = self._sessions.store, None
         if sign is Sign.NONE and answer[1] is None:
             due = store.note_pending(request, session.token)
-        if sign is not Sign.GUEST and due is None:
+        if sign is not Sign.GUEST and due is None and not (sign is Sign.NONE and self.checks.take_doubt(request.site)):
             return True
         if self._sessions.is_member(login, send(session)):
             if due is not None:
@@ -95,20 +95,20 @@ class LoginFetch:
         have answered.
         """
         is_gone = answer[1] is not None and answer[1].fate is Fate.GONE
-        has_looked = is_gone and self._checks.take_looks(request)
+        has_looked = is_gone and self.checks.take_looks(request)
         for _ in range(0 if has_looked else LOOKS_AGAIN):
             again = visit()
             if (sign := login.signs(again[0], request.stage)) is not Sign.GUEST:
                 # A server that fails in between shows neither.
                 if again[1] is None:
-                    self._checks.note_flap(request.site)
+                    self.checks.note_flap(request.site)
                 return again, sign
-        if self._checks.is_flapping(request.site):
+        if self.checks.is_flapping(request.site):
             shown = str(answer[1] or f"{answer[0].url} may be a guest's page")
             raise GuestPage(f"{shown}; this session shows members' and guests' pages in turn")
         if is_gone and not has_looked:
             # It comes once more before it is believed.
-            self._checks.note_looks(request)
+            self.checks.note_looks(request)
         return answer, Sign.GUEST
 
 

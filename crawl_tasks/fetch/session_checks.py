@@ -21,6 +21,7 @@ class SessionChecks:
 
     def __init__(self) -> None:
         self._flapped_at: dict[str, float] = {}
+        self._doubted: set[str] = set()
         self._looked_at: OrderedDict[Request, None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -32,6 +33,18 @@ class SessionChecks:
     def is_flapping(self, site: str) -> bool:
         """Return whether that happened lately."""
         return time.monotonic() - self._flapped_at.get(site, -FLAPS_FOR_S) < FLAPS_FOR_S
+
+    def note_doubt(self, site: str) -> None:
+        """Note that a page may be a guest's by what it holds, so that the next page has the check page asked for."""
+        with self._lock:
+            self._doubted.add(site)
+
+    def take_doubt(self, site: str) -> bool:
+        """Return whether that was noted, once."""
+        with self._lock:
+            is_doubted = site in self._doubted
+            self._doubted.discard(site)
+            return is_doubted
 
     def note_looks(self, request: Request) -> None:
         """Note that a page stayed a guest's when it was asked for again."""

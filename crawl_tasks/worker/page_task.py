@@ -134,6 +134,8 @@ class PageTask:
             secrets = timer.page.secrets if timer.page else ()
             if secrets:
                 error.args = (without(str(error), secrets),)
+            if isinstance(error, GuestPage):
+                self._fetcher.login_fetch.checks.note_doubt(lease.request.site)
             result = self.commits.fail(lease, error, timer)
             if isinstance(error, Gone) and result.outcome == Outcome.GONE:
                 self._watch.note_gone(lease.request)

@@ -40,6 +40,8 @@ def test_no_end_of_a_session_loses_a_thread_in_silence(
         Cell("third by another server", "nothing", "json", "news"),
         Cell("one node of two", "fewer", "json", "news"),
         Cell("third by another server", "login form", "json", "first"),
+        Cell("once", "login form", "json", "first"),
+        Cell("cookie ends", "login form", "json", "first"),
     ],
 )
 def test_a_page_that_does_not_say_who_asked_is_no_proof(
