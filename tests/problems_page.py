@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
@@ -29,6 +30,14 @@ An alert lasts as long as its cause. `ends` is the longest time for which it goe
 site that is down for a day.
 """
 
+TRIAL = Path(__file__).parent / "watched" / "table.md"
+_TRIAL_HEAD = """\
+## States that were brought about
+
+`python -m tests.watched` lets 32 forums fall ill and get well again, and asks each place. Here on two processors, with
+scans every 2 to 3 s, on 2026-11-30. The machine had more than ten times the work that it can do. The rules of
+Prometheus were 15 times as fast. A dash stands where nothing ends within the trial, or no rule exists.
+"""
 _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
     ("The whole installation", "Those with an alert have a rule for Prometheus, and `crawl-tasks alerts` sends them.",
      INSTALLATION_KINDS),
@@ -42,7 +51,8 @@ _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
 
 def problems_page() -> str:
     """Return the text of docs/problems.md."""
-    return "\n".join([_PAGE_HEAD, *(line for section in _SECTIONS for line in _section(*section))])
+    lines = [line for section in _SECTIONS for line in _section(*section)]
+    return "\n".join([_PAGE_HEAD, *lines, _TRIAL_HEAD, TRIAL.read_text("utf-8")])
 
 
 def _end(rule: AlertRule | None) -> str:
