@@ -121,9 +121,10 @@ class StoredCounts:
         rows = [row for row in counts(self._store) if row.site in self._sites]
         return Stored(sum(row.fetched_posts for row in rows), sum(row.comments for row in rows))
 
-    def short_threads(self, site: str) -> dict[str, str]:
+    def short_threads(self, site: Site) -> dict[str, str]:
         """Return the threads with fewer replies than their lists count, the worst first, as the ledger keeps them."""
-        short = [thread for thread in self._store.thread_counts(site) if thread.is_short]
+        counted = self._store.thread_counts(site.name, most_pages=site.comment.max_pages if site.comment else None)
+        short = [thread for thread in counted if thread.is_short]
         return {thread.post_id: str(thread) for thread in sorted(short, key=lambda row: row.stored - row.listed)}
 
     def lately(self) -> Stored:

@@ -112,7 +112,7 @@ def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts)
     """Note the threads that lack replies in the ledger, as the store workers do when threads have come to rest."""
     for site in plan.sites:
         if site.comment or site.post.comments or site.post.parser:
-            short = stored.short_threads(site.name)
+            short = stored.short_threads(site)
             here.cells.of(site.name).sites.note_threads(site.name, short, is_all=True)
 
 

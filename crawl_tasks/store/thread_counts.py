@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import case, func, select
+from sqlalchemy import case, false, func, select
 
 from crawl_tasks.model import Stage
 from crawl_tasks.model.reply_counts import FEW, is_short
@@ -33,19 +33,22 @@ class ThreadCount(NamedTuple):
         return f"{self.listed} {self.stored} {self.url or self.post_id}"
 
 
-def thread_counts(database: Database, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
+def thread_counts(
+    database: Database, site: str, keys: Collection[str] | None = None, most_pages: int | None = None
+) -> list[ThreadCount]:
     """Return the threads at rest, of a site those whose lists count more than a few replies, or those of some keys.
 
     Left out are those with another revision than their page was read at, and those with an open comment page. A thread
-    that is gone rests, and its list counts nothing.
+    that is gone rests, and its list counts nothing. Nor does that of one with `most_pages`, where its site stops.
     """
-    number = select(comments.c.post_id, func.count().label("stored")).where(comments.c.site == site)
+    number = select(
+        comments.c.post_id, func.count().label("stored"), func.max(comments.c.page).label("pages")
+    ).where(comments.c.site == site)  # fmt: skip
     open_page = select(requests.c.key).where(
         requests.c.site == site, requests.c.stage == Stage.COMMENT.value, requests.c.key == posts.c.post_id,
         requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, ""),
     )  # fmt: skip
     is_gone = func.coalesce(posts.c.state, "normal") == "deleted"
-    listed = case((is_gone, 0), else_=func.coalesce(posts.c.reply_count, 0))
     found: list[ThreadCount] = []
     parts: list[list[str] | None] = [None]
     if keys is not None:
@@ -54,6 +57,8 @@ def thread_counts(database: Database, site: str, keys: Collection[str] | None = 
         for part in parts:
             of_part = number if part is None else number.where(comments.c.post_id.in_(part))
             counted = of_part.group_by(comments.c.post_id).subquery()
+            is_cut = false() if most_pages is None else func.coalesce(counted.c.pages, 0) >= most_pages
+            listed = case((is_gone | is_cut, 0), else_=func.coalesce(posts.c.reply_count, 0))
             query = select(posts.c.post_id, posts.c.url, listed, func.coalesce(counted.c.stored, 0))
             query = query.select_from(posts.outerjoin(counted, counted.c.post_id == posts.c.post_id))
             query = query.where(

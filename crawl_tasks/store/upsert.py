@@ -128,9 +128,11 @@ class Store:
                 raise
             raise DataRejected(str(explain(error, self.database.url))) from error
 
-    def thread_counts(self, site: str, keys: Collection[str] | None = None) -> list[ThreadCount]:
-        """Return the threads at rest whose lists count several replies, of a site or of some keys."""
-        return thread_counts(self.database, site, keys)
+    def thread_counts(
+        self, site: str, keys: Collection[str] | None = None, most_pages: int | None = None
+    ) -> list[ThreadCount]:
+        """Return the threads at rest whose lists count several replies: see `thread_counts`."""
+        return thread_counts(self.database, site, keys, most_pages)
 
     def keep(self, site: str, text: str, epoch: str, ledger: str) -> bool:
         """Keep a published site and, once, the epoch of the site's ledger, which fills this database.

@@ -63,7 +63,7 @@ class Sink(Protocol):
     def write(self, batch: Sequence[Items], ledger: str, acked: int, /) -> WriteResult:
         """Write the items of some pages in one transaction, for a ledger that knows of changes up to `acked`."""
 
-    def thread_counts(self, site: str, keys: Collection[str], /) -> Sequence[ThreadCount]:
+    def thread_counts(self, site: str, keys: Collection[str], most_pages: int | None, /) -> Sequence[ThreadCount]:
         """Return those of some threads that are at rest, with the replies that lists count and those stored."""
 
     def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Protocol
@@ -37,7 +37,11 @@ class ThreadCount(Protocol):
         """Return the numbers and the address."""
 
 
-CountThreads = Callable[[str, Collection[str]], Sequence[ThreadCount]]
+class CountThreads(Protocol):
+    """The count of the replies of threads of a site."""
+
+    def __call__(self, site: str, keys: Collection[str], most_pages: int | None, /) -> Sequence[ThreadCount]:
+        """Return the threads at rest. What is listed for one of which so many pages were read counts nothing."""
 
 
 class ThreadWatch:
@@ -79,8 +83,9 @@ class ThreadWatch:
         for site, keys in due.items():
             # A note is not worth the pages, which are stored.
             with suppress(BackendError):
-                if reads_comments(texts.get(site, "")):
-                    self._note(site, count(site, keys))
+                rules = comment_rules(texts.get(site, ""))
+                if rules is not None:
+                    self._note(site, count(site, keys, rules.get("max_pages")))
                 for key in keys:
                     del self._written[site, key]
 
@@ -94,8 +99,8 @@ class ThreadWatch:
 
 
 @lru_cache(maxsize=64)
-def reads_comments(text: str) -> bool:
-    """Return whether a published site reads the replies of its threads."""
+def comment_rules(text: str) -> dict[str, int] | None:
+    """Return the rules by which a published site reads comments, None where it reads none."""
     site = json.loads(text) if text else {}
     post = site.get("post") or {}
-    return bool(site.get("comment") or post.get("comments") or post.get("parser"))
+    return site.get("comment") or ({} if post.get("comments") or post.get("parser") else None)

@@ -130,6 +130,20 @@ def test_a_count_of_a_thread_that_max_pages_cuts_is_no_promise(crawl: SmallCrawl
     assert crawl.try_again() == []
 
 
+def test_a_thread_of_which_a_site_reads_the_first_pages_only_is_not_short(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish(rules=RULES.replace("  first_page: 2\n", "  first_page: 2\n  max_pages: 2\n"))
+    crawl.forum.board("1", 1, "1 30", "2 30")
+    crawl.forum.thread("1", *replies("1", 10), more="<i class=pages>3</i>")
+    crawl.forum.pages["/comment/1/2"] = "".join(
+        f"<div class=c data-id={row.replace(' ', '><b class=who>ann</b><p class=say>', 1)}</div>"
+        for row in replies("3", 10)
+    )
+    crawl.forum.thread("2", *replies("2", 10))
+
+    assert Storing(crawl, store).scan().startswith("1 thread")
+    assert {row.post_id: row.is_short for row in store.thread_counts("demo", most_pages=2)} == {"2": True}
+
+
 def test_a_thread_that_another_worker_stores_whole_is_named_no_more(crawl: SmallCrawl, store: Store) -> None:
     crawl.publish()
     crawl.forum.board("1", 1, "1 27")
@@ -177,7 +191,7 @@ def test_threads_that_could_not_be_counted_or_noted_are_counted_later(crawl: Sma
     watch, texts = ThreadWatch(crawl.frontier), {"demo": '{"comment": {"fields": {}}}'}
     watch.note([Items("demo", posts=(Post("1", is_page=True),))], {}, 0.0)
 
-    def fails(site: str, keys: Collection[str]) -> list[ThreadCount]:
+    def fails(site: str, keys: Collection[str], most_pages: int | None) -> list[ThreadCount]:
         raise BackendError("the database is away")
 
     watch.look(fails, texts, SETTLES_S)
@@ -196,7 +210,9 @@ def test_threads_that_wait_for_their_count_are_bounded_and_the_oldest_are_left_o
     for number in range(5):
         watch.note([Items("demo", posts=(Post(str(number), is_page=True),))], {}, float(number))
 
-    watch.look(lambda site, keys: counted.extend(keys) or [], {"demo": '{"comment": {"fields": {}}}'}, 100.0)
+    watch.look(
+        lambda site, keys, most_pages: counted.extend(keys) or [], {"demo": '{"comment": {"fields": {}}}'}, 100.0
+    )
 
     assert counted == ["2", "3", "4"]
     assert "threads are stored faster" in caplog.text

@@ -115,31 +115,32 @@ end
 function load_site(name)
   local key = P .. ':s:' .. name
   -- Locals in the order of FIELDS and of TERMS: a table by name would take as long again.
-  local version, packed, paused, draining, next_at, admitted, list_levels, post_levels, comment_levels,
+  local version, terms, paused, draining, next_at, admitted, list_levels, post_levels, comment_levels,
     list_breaker, post_breaker, comment_breaker, slow, crawl_delay_ms, spent, offsets, credit, found, brood, lead,
     withdrawn, flushes, failed_in_a_row, fence, attempts, list_results, post_results, comment_results, flushing,
     since = unpack(redis.call('HMGET', key, unpack(FIELDS)))
   if not version then return nil end
-  local file_window, delay_ms, lease, max_attempts, max_backlog, length, hits, capacity, rolling, full, breaker_after, breaker_percent,
-    probe, slow_ms, daily_budget, daily_new, order, guard, quiet, weights, freshness, rendered = unpack(terms_of(key, version, packed))
+  local window, delay_ms, lease_ms, max_attempts, max_backlog, guard_length, guard_hits, guard_capacity, rolling_ms,
+    full_pass_ms, breaker_after, breaker_percent, probe_ms, slow_ms, daily_budget, daily_new,
+    order, guard, quiet, weights, freshness, rendered = unpack(terms_of(key, version, terms))
   local file_delay = math.max(delay_ms, tonumber(crawl_delay_ms or 0))
-  local delay, its_window = backed_off(slow, file_delay, file_window)
+  local delay, its_window = backed_off(slow, file_delay, window)
   return {
     name = name, key = key, version = version, paused = paused == '1' or is_halted(name),
     is_withdrawn = withdrawn == '1', draining = draining == '1' or withdrawn == '1',
     next_at = gate_opens_at(next_at, quiet, daily_budget, offsets, spent), window = its_window, delay = delay,
-    lead = tonumber(lead or 0), file_window = file_window, file_delay = file_delay,
+    lead = tonumber(lead or 0), file_window = window, file_delay = file_delay,
     daily_new = daily_new, found = found, max_children = brood, freshness = freshness,
     weights = weights, credit = credit, daily_budget = daily_budget, spent = spent,
-    offsets = offsets or '', slow = slow, slow_ms = slow_ms, lease = lease,
+    offsets = offsets or '', slow = slow, slow_ms = slow_ms, lease = lease_ms,
     max_attempts = max_attempts, max_backlog = max_backlog, rid = tonumber(admitted or 0),
-    order = order, guard = guard, rendered = rendered, rolling = rolling,
-    capacity = capacity, length = length, hits = hits, full = full,
+    order = order, guard = guard, rendered = rendered, rolling = rolling_ms,
+    capacity = guard_capacity, length = guard_length, hits = guard_hits, full = full_pass_ms,
     levels = {list = list_levels or '', post = post_levels or '', comment = comment_levels or ''},
     open_breakers = {list = list_breaker, post = post_breaker, comment = comment_breaker},
     results = {list = list_results, post = post_results, comment = comment_results},
     breaker_after = breaker_after, breaker_percent = breaker_percent,
-    probe = probe, flushes = flushes, flushing = flushing,
+    probe = probe_ms, flushes = flushes, flushing = flushing,
     failed_in_a_row = failed_in_a_row, since = tonumber(since or 0),
     fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
     ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
