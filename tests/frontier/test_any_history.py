@@ -424,6 +424,9 @@ class AnyHistory(RuleBasedStateMachine):
         self._recover()
         with suppress(Exception):
             self._publish()
+        if is_database:
+            # A count that is that of the copy again before any list was read tells nothing: docs/what-if.md.
+            self._scan()
 
     # -- workers ------------------------------------------------------------
 
