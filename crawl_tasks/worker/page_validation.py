@@ -53,7 +53,10 @@ _LISTED = "listed threads"
 _GONE_S = 900.0
 """Time for which listed threads that are gone are told, unless one of them is there again, in seconds."""
 _PARTS_GONE = 4
-"""Of so many listed threads one that is gone is too many: those of a single board may be gone, of several."""
+"""Of so many listed threads one that is gone is too many: those of a single board may be gone, of several.
+
+Not of fewer than RESULTS threads: some forums list what they have deleted, and a scan may find little else that is new.
+"""
 
 _FEW = 3
 _MOST_BOARDS = 1_000
@@ -93,7 +96,7 @@ class _SiteMemory:
             self.gone.clear()
             results.clear()
         # One that is gone is not asked for again. Those that are there say nothing of it, and would soon outnumber it.
-        elif time.monotonic() - self.gone_at < _GONE_S and sum(map(bool, results)) >= LEAST:
+        elif len(results) == RESULTS and time.monotonic() - self.gone_at < _GONE_S and sum(map(bool, results)) >= LEAST:
             return
         results.append("")
 
@@ -172,7 +175,8 @@ def _text(results: dict[str, deque[str]]) -> str:
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
         has_lost = kind.startswith(_RECORDS)
         least = 2 if has_lost or kind.startswith("pager") else LEAST
-        parts = _PARTS if has_lost else _PARTS_GONE if kind == _LISTED else 2
+        is_sample = kind == _LISTED and len(found) == RESULTS
+        parts = _PARTS if has_lost else _PARTS_GONE if is_sample else 2
         if len(bad) >= least and parts * len(bad) >= len(found):
             return f"{len(bad)} of the last {len(found)} pages, as {bad[-1]}"
     return ""

@@ -421,6 +421,18 @@ def test_listed_threads_of_one_board_that_are_gone_are_told_though_those_of_othe
     assert "is listed, and gone" in said(crawl.frontier)
 
 
+def test_a_few_deleted_threads_among_few_others_are_not_told(crawl: SmallCrawl) -> None:
+    """As on a forum that lists what it has deleted, where a scan finds little else that is new."""
+    crawl.publish()
+    fill(crawl, REPLIES)
+    crawl.forum.board("1", 1, *(f"{post} {REPLIES}" for post in THREADS[:14]))
+    crawl.forum.statuses |= dict.fromkeys((f"/post/{post}" for post in THREADS[:5]), 404)
+
+    crawl.scan()
+
+    assert said(crawl.frontier) == ""
+
+
 def test_a_few_listed_threads_that_are_deleted_meanwhile_are_not_told(crawl: SmallCrawl) -> None:
     crawl.publish()
     shown(crawl, REPLIES)
