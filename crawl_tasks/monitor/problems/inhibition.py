@@ -25,7 +25,6 @@ OF_SITE: Final[Mapping[str, frozenset[str]]] = {
     "CrawlQuarantined": _UNREAD | {"CrawlParked", "CrawlParserBroken"},
     "CrawlHung": _FAILS | {"CrawlNoPages"},
     "CrawlParserBroken": _UNREAD | {"CrawlParked"},
-    "CrawlMismatch": frozenset(("CrawlThreadsShort",)),
     "CrawlSiteRefuses": _FAILS | {"CrawlNoPages"},
     "CrawlNoPages": _FAILS | {"CrawlBoardsUnwatched"},
     "CrawlBacklogFull": frozenset(("CrawlSiteLate",)),
