@@ -33,7 +33,8 @@ def only(client: redis.Redis, crawl: SmallCrawl, board: str) -> list[str]:
 
 def begun(crawl: SmallCrawl, rules: str = RULES) -> None:
     crawl.publish(SITE, rules)
-    for number in ("7", "8", "9"):
+    crawl.forum.thread("7", "1 one", "2 two", "3 three")
+    for number in ("8", "9"):
         crawl.forum.thread(number)
     crawl.forum.board("1", 1, "7 3", "8 0")
     news(crawl, "7 3", "8 0")
