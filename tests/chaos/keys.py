@@ -34,11 +34,11 @@ from tests.frontier.small_crawl import SmallForum
 GOAL = "each ends as the crawl without harm, or does so after what `check --deep` says was done"
 NAMES = {"P": "crawl", "S": "demo", "ORIGIN": ".*", "G": "(list|post|comment)", "L": r"\d"}
 QUEUES = (LIST_QUEUE, *DETAIL_QUEUES, STORE_QUEUE)
-UNSEEN = {"P:s:S:pending", "P:s:S:staged:NAME", "P:s:S:session", "P:s:S:front", "P:s:S:unread:G", "P:charts"} | {
+UNSEEN = {"P:s:S:pending", "P:s:S:staged:NAME", "P:s:S:session", "P:s:S:front", "P:s:S:unread:G"} | {
     f"P:{name}"
     for name in (
         "leaving", "moved", "arriving", "s:S:frozen", "s:S:moved_boards", "s:S:moved_fulls", "s:S:carried", "underway",
-        "s:S:restored", "unacked", "unacked_index", "unacked_mutex", "s:S:unwatched",
+        "s:S:restored", "unacked", "unacked_index", "unacked_mutex", "s:S:unwatched", "charts", "marks",
     )
 }  # fmt: skip
 """Keys of a publication of more than fifty boards (tests/frontier/test_publication.py), of a login (test_login.py
