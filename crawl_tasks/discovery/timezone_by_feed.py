@@ -42,8 +42,8 @@ def feed_differences(probe: HttpProbe, site: Site, trials: Sequence[DryRun]) -> 
     minutes: list[int] = []
     for feed in feeds_of(Document(front))[:MOST_FEEDS]:
         if len(minutes) < FEW:
-            told = dict(_threads(probe, site, feed))
-            minutes = [ahead for key, at in told.items() for ahead in _quarters(shown[key], at)[:1]]
+            moments = dict(_threads(probe, site, feed))
+            minutes = [ahead for key, at in moments.items() for ahead in _quarters(shown[key], at)[:1]]
     return minutes
 
 

@@ -58,7 +58,7 @@ class Marks:
     waits: Mapping[Stage, Histogram]
 
 
-_COUNTERS: Final = tuple(one.name for one in fields(SiteMarks) if one.name != "freshness")
+_COUNTERS: Final = tuple(field.name for field in fields(SiteMarks) if field.name != "freshness")
 
 
 def marks_of_site(site: SiteSnapshot) -> SiteMarks:
@@ -126,10 +126,10 @@ def kept_marks(frontier: Frontier) -> KeptMarks:
 def packed(marks: Marks) -> bytes:
     """Return marks as a text, for `unpacked`."""
     sites = {
-        name: [*(getattr(one, counter) for counter in _COUNTERS), *one.freshness.counts, one.freshness.total]
-        for name, one in marks.sites.items()
+        name: [*(getattr(site, counter) for counter in _COUNTERS), *site.freshness.counts, site.freshness.total]
+        for name, site in marks.sites.items()
     }
-    waits = {stage.value: [*one.counts, one.total] for stage, one in marks.waits.items()}
+    waits = {stage.value: [*wait.counts, wait.total] for stage, wait in marks.waits.items()}
     return zlib.compress(orjson.dumps([marks.at_ms, marks.outbox, sites, waits]), 1)
 
 

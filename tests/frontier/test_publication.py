@@ -202,6 +202,16 @@ def test_sums_of_the_pulse_are_counted_anew_over_many_boards(
     assert tuple(map(float, (items, hours, rate, met))) == (2 * left, 10 * left, 0.5 * left, 0.25 * left)
 
 
+@pytest.mark.parametrize("damaged", ["v1 [4,", "v1 4", "v1 [4]", "v1 ", ""])
+def test_terms_that_are_damaged_are_read_one_by_one(frontier: Frontier, client: redis.Redis, damaged: str) -> None:
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [])
+    client.hset("test:s:demo", "terms", damaged)
+
+    frontier.admit("demo", posts(6))
+
+    assert len(released(client)) == TERMS["window"]
+
+
 def test_terms_that_an_older_worker_published_count(frontier: Frontier, client: redis.Redis) -> None:
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.admit("demo", posts(6))

@@ -105,10 +105,11 @@ end
 -- Keep the terms of a version in one field: a read of each on its own is a tenth of what a page costs.
 function pack_terms(key, version) redis.call('HSET', key, 'terms', version .. ' ' .. cjson.encode(read_terms(key))) end
 
--- Return the terms, out of the one field where it is of this version.
+-- Return the terms, out of the one field where it is of this version and whole: an error here would stop the ticks of all sites.
 local function terms_of(key, version, packed)
   if not packed or string.sub(packed, 1, #version + 1) ~= version .. ' ' then return read_terms(key) end
-  return cjson.decode(string.sub(packed, #version + 2))
+  local is_json, terms = pcall(cjson.decode, string.sub(packed, #version + 2))
+  return is_json and type(terms) == 'table' and #terms == #TERMS and terms or read_terms(key)
 end
 
 -- Return a site's terms and counters, or nil for a site that is not published.
