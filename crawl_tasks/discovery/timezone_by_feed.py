@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.dry_run import DryRun, reread
 from crawl_tasks.discovery.feed_list import MOST_FEEDS, entries_of, feeds_of
 from crawl_tasks.discovery.http_probe import HttpProbe
 from crawl_tasks.discovery.site_check import FEW, SiteCheck
@@ -18,6 +18,7 @@ from crawl_tasks.errors import PageError
 from crawl_tasks.model import Post, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.hub import moment_of
+from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Site
 
@@ -26,16 +27,19 @@ _QUARTER_S: Final = 900
 _EASTERNMOST_S: Final = 14 * 3600
 _MINUTE_S: Final = 60
 """Pages show times to the minute."""
+_ELSEWHERE: Final = "Pacific/Marquesas"
+"""A zone half an hour off those of most forums."""
 
 
 def feed_differences(probe: HttpProbe, site: Site, trials: Sequence[DryRun]) -> list[int]:
     """Return by how many minutes the times of threads, as they were read, are ahead of those of the forum's feeds.
 
-    Left out are times that no zone makes differ so, as that of a last reply in the place of a first post.
+    Left out are times that no zone makes differ so, as that of a last reply in the place of a first post. A forum whose
+    pages show their zone is not asked for a feed.
     """
     shown = defaultdict[str, set[int]](set)
-    for post in (row for trial in trials for row in trial.rows if isinstance(row, Post)):
-        shown[post.post_id].update(at for at in (post.created_at, post.last_reply_at) if at is not None)
+    for key, at in _zoneless(site, trials):
+        shown[key].add(at)
     front = next((trial.page for trial in trials if trial.page is not None and trial.request.stage is Stage.LIST), None)
     if front is None or not shown:
         return []
@@ -45,6 +49,24 @@ def feed_differences(probe: HttpProbe, site: Site, trials: Sequence[DryRun]) -> 
             moments = dict(_threads(probe, site, feed))
             minutes = [ahead for key, at in moments.items() for ahead in _quarters(shown[key], at)[:1]]
     return minutes
+
+
+def _zoneless(site: Site, trials: Sequence[DryRun]) -> Iterator[tuple[str, int]]:
+    """Yield the threads with the times that would be others in another zone."""
+    zone = _ELSEWHERE if site.timezone != _ELSEWHERE else "UTC"
+    elsewhere = compile_site(site.model_copy(update={"timezone": zone}), contact=None)
+    for trial in trials:
+        if trial.page is not None and trial.rows:
+            moved = dict(_times(reread(elsewhere, trial.request, trial.page)))
+            yield from ((key, at) for (key, name), at in _times(trial) if moved.get((key, name)) != at)
+
+
+def _times(trial: DryRun) -> Iterator[tuple[tuple[str, str], int]]:
+    """Yield the times of threads by thread and field."""
+    for post in (row for row in trial.rows if isinstance(row, Post)):
+        for name, at in (("created_at", post.created_at), ("last_reply_at", post.last_reply_at)):
+            if at is not None:
+                yield (post.post_id, name), at
 
 
 def _threads(probe: HttpProbe, site: Site, feed: str) -> Iterator[tuple[str, int]]:

@@ -34,3 +34,8 @@ class Decision(NamedTuple):
     def is_removal(self) -> bool:
         """Return whether the site is removed by this decision."""
         return self.subject == "site" and self.value == "removed"
+
+    @property
+    def is_publication(self) -> bool:
+        """Return whether a removed site was published again by this decision."""
+        return self.subject == "site" and self.value == "published"

@@ -60,6 +60,16 @@ def erasure(connection: Connection, site: str, at_ms: int) -> Decision:
     return Decision(site, _DATA, "erased", at_ms, "", "", orjson.dumps([str(at_ms), "erased", "", ""]).decode())
 
 
+def forget_former_life(connection: Connection, published: Decision) -> None:
+    """Delete the requests of a site from before it was published again: nothing is left of them, as after its removal.
+
+    The database may never hear of the removal itself, which the publication replaces.
+    """
+    times = tables.requests.c.wanted_at, tables.requests.c.done_at
+    is_former = (func.coalesce(at, 0) < published.at_ms for at in times)
+    connection.execute(delete(tables.requests).where(tables.requests.c.site == published.site, *is_former))
+
+
 def forget(connection: Connection, sites: Sequence[str], of: Iterable[Table]) -> None:
     """Delete the rows of some sites from the tables that have sites."""
     for table in of:

@@ -39,7 +39,7 @@ from crawl_tasks.store.ledger_notes import (
 )  # fmt: skip
 from crawl_tasks.store.rows import request_rows
 from crawl_tasks.store.sanitize import clean, storable
-from crawl_tasks.store.site_removal import erasure, forget, of_this_life
+from crawl_tasks.store.site_removal import erasure, forget, forget_former_life, of_this_life
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.thread_counts import ThreadCount, thread_counts
 from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
@@ -154,7 +154,8 @@ class Store:
     def decide(self, decisions: Sequence[Decision], ledger: str) -> None:
         """Keep decisions of operators. An older decision about the same subject gives way.
 
-        Of a removed site the requests are forgotten, and nothing is left for a recovery. Its items stay.
+        Of a removed site the requests are forgotten, and nothing is left for a recovery. Its items stay. So it is of
+        one that was published again, whose removal may never have been stored.
         A decision about another installation's site is dropped.
         """
         with explained(self.database.url), self.database.writing() as connection:
@@ -162,6 +163,8 @@ class Store:
             if decisions := [one for one in decisions if one.site not in others]:
                 self._statements.decide(connection, decisions)
                 forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
+                for publication in (one for one in decisions if one.is_publication):
+                    forget_former_life(connection, publication)
 
     def erase(self, site: str, at_ms: int = 0) -> Decision:
         """Delete the items of a site, with their versions, and all else but decisions of operators. Return the note.

@@ -10,15 +10,18 @@ import redis
 
 from crawl_tasks.errors import SiteError, StoreError
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
+from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.model import Request, Stage
+from crawl_tasks.model import Operator, Request, Stage
+from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.database_guard import DatabaseGuard
 from crawl_tasks.worker.ledger_watch import prepare_rebuild
 from crawl_tasks.worker.page_task import PageTask
+from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 GUARD = "boards: [1]\nguard: {post: database, comment: database}\n"
@@ -183,3 +186,23 @@ def test_a_thread_that_shrank_and_has_its_count_again_behind_a_loss_is_read_whol
 
     assert asked == ["/comment/10/2", "/comment/10/3", "/post/10"]
     assert posts_and_comments(history.scan()) == []
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_site_that_was_removed_and_published_again_asks_for_what_was_never_read(
+    history: SmallCrawl, store: Store, *, is_told: bool
+) -> None:
+    history.make_due()
+    history.frontier.produce()
+    history.work([Stage.LIST])  # both threads are admitted, and none is read
+    worker = OutboxConsumer(history.frontier, lambda: store, batch=100, worth=1)
+    worker.run()
+    token = history.frontier.sites.remove("demo", Operator("ann@host", "why"))
+    Admin(history.frontier).restore.wipe("demo", token)
+    publish_site(
+        history.frontier, parse_site(RULES + GUARD, "demo.yaml").relocated(history.forum.url), None, "host:files"
+    )
+    if is_told:
+        worker.run()  # of the publication alone, as it is later than the removal
+
+    assert {"/post/10", "/post/11"} <= set(history.scan())

@@ -202,6 +202,8 @@ local function guard_of(site, stage, now, is_full)
     guard.t, guard.older = tables_by_length(site, stage .. suffix)
   elseif guard.mode == 'r' or guard.mode == 'd' then
     guard.t, guard.older = rolling_tables(site, stage .. suffix, site.rolling, now)
+    -- What the database knows of a site that was removed is of no account, and the database may not have heard of it.
+    guard.is_of_former_life = guard.mode == 'd' and redis.call('SISMEMBER', P .. ':undecided', site.name .. ' site') == 1
   elseif guard.mode == 'e' then
     guard.t = guard_table(site, stage .. suffix)
   elseif guard.mode == 'b' then
@@ -319,6 +321,7 @@ function guard_admits(site, stage, word, now, flag)
   local high, low, mark = numbers_of(word)
   local t, older = guard.t, guard.older
   if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
+  if guard.is_of_former_life and (flag == '*' or flag == '/') then flag = '!' end
   if is_full then note_pass(site, stage, high, low, tonumber(string.match(word, '/(%d+)')), now) end
   local known, tag, key, text, at = look_up(t, older, high, low)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
