@@ -123,7 +123,7 @@ class StoredCounts:
 
     def short_threads(self, site: Site) -> dict[str, str]:
         """Return the threads with fewer replies than their lists count, the worst first, as the ledger keeps them."""
-        counted = self._store.thread_counts(site.name, most_pages=site.comment.max_pages if site.comment else None)
+        counted = self._store.thread_counts(site.name, rules=site.count_rules)
         short = [thread for thread in counted if thread.is_short]
         return {thread.post_id: str(thread) for thread in sorted(short, key=lambda row: row.stored - row.listed)}
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 FEW: Final = 2
 FEW_SHARE: Final = 20
 """A thread may lack two replies that its list counts, or one of twenty: some forums count deleted replies on."""
 
 
-def is_short(listed: int, read: int) -> bool:
-    """Return whether a thread lacks more than a few of the replies that its list counts."""
-    return listed - read > max(FEW, listed // FEW_SHARE)
+class CountRules(NamedTuple):
+    """What a site file says of reply counts: the pages at which a thread is cut, and if lists count hidden replies."""
+
+    most_pages: int | None = None
+    counts_hidden: bool = False
+
+
+ALL_ARE_READ: Final = CountRules()
+
+
+def is_short(listed: int, read: int, *, counts_hidden: bool = False) -> bool:
+    """Return whether a thread lacks more than a few of the replies that its list counts.
+
+    Where lists count hidden replies too, these are three quarters at most.
+    """
+    few = 3 * listed // 4 if counts_hidden else listed // FEW_SHARE
+    return listed - read > max(FEW, few)

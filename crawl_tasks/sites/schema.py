@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, model_validator
 
 from crawl_tasks.model import Stage
+from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.sites.board import LISTS, TELLS_ALL, Board, BoardKind, Line, from_id
 from crawl_tasks.sites.board_index_spec import FrontSpec
 from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
@@ -244,6 +245,11 @@ class Site(Part):
     def allowed_hosts(self) -> frozenset[str]:
         """Return every host of this forum, in lower case and without port."""
         return frozenset({urlsplit(self.base).hostname or "", *(host.partition(":")[0] for host in self.hosts)})
+
+    @property
+    def count_rules(self) -> CountRules:
+        """Return what it says of the reply counts of its lists."""
+        return CountRules(self.comment.max_pages if self.comment else None, self.list.counts_hidden)
 
     @property
     def stages(self) -> dict[Stage, StageSpec]:

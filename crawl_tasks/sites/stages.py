@@ -210,6 +210,10 @@ class ListSpec(StageSpec):
     revision: Annotated[tuple[Sign, ...], BeforeValidator(one_is_a_list)] = Field(
         default=(), description="Fields of a row (or rules) that change when a thread does."
     )
+    counts_hidden: bool = Field(
+        default=False,
+        description="Whether it counts replies that no page shows: a thread that shows a quarter is whole.",
+    )
     walk: Walk = Field(
         default=Walk.CHAIN, description="chain: next page only if this one had news; fan: all pages at once."
     )

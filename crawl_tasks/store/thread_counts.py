@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import case, false, func, select
 
 from crawl_tasks.model import Stage
-from crawl_tasks.model.reply_counts import FEW, is_short
+from crawl_tasks.model.reply_counts import ALL_ARE_READ, FEW, CountRules, is_short
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.tables import comments, posts, requests
 
@@ -22,11 +22,12 @@ class ThreadCount(NamedTuple):
     url: str | None
     listed: int
     stored: int
+    counts_hidden: bool = False
 
     @property
     def is_short(self) -> bool:
         """Whether more than a few are missing."""
-        return is_short(self.listed, self.stored)
+        return is_short(self.listed, self.stored, counts_hidden=self.counts_hidden)
 
     def __str__(self) -> str:
         """Return the numbers and the address."""
@@ -34,12 +35,12 @@ class ThreadCount(NamedTuple):
 
 
 def thread_counts(
-    database: Database, site: str, keys: Collection[str] | None = None, most_pages: int | None = None
+    database: Database, site: str, keys: Collection[str] | None = None, rules: CountRules = ALL_ARE_READ
 ) -> list[ThreadCount]:
     """Return the threads at rest, of a site those whose lists count more than a few replies, or those of some keys.
 
     Left out are those with another revision than their page was read at, and those with an open comment page. A thread
-    that is gone rests, and its list counts nothing. Nor does that of one with `most_pages`, where its site stops.
+    that is gone rests, and its list counts nothing. Nor does that of one with the most pages, where its site stops.
     """
     number = select(
         comments.c.post_id, func.count().label("stored"), func.max(comments.c.page).label("pages")
@@ -57,7 +58,7 @@ def thread_counts(
         for part in parts:
             of_part = number if part is None else number.where(comments.c.post_id.in_(part))
             counted = of_part.group_by(comments.c.post_id).subquery()
-            is_cut = false() if most_pages is None else func.coalesce(counted.c.pages, 0) >= most_pages
+            is_cut = false() if rules.most_pages is None else func.coalesce(counted.c.pages, 0) >= rules.most_pages
             listed = case((is_gone | is_cut, 0), else_=func.coalesce(posts.c.reply_count, 0))
             query = select(posts.c.post_id, posts.c.url, listed, func.coalesce(counted.c.stored, 0))
             query = query.select_from(posts.outerjoin(counted, counted.c.post_id == posts.c.post_id))
@@ -69,5 +70,5 @@ def thread_counts(
                 & (func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, "")),
             )
             query = query.where(listed > FEW) if part is None else query.where(posts.c.post_id.in_(part))
-            found += [ThreadCount(*row) for row in connection.execute(query)]
+            found += [ThreadCount(*row, rules.counts_hidden) for row in connection.execute(query)]
     return found

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from crawl_tasks.errors import DataRejected
 from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
+from crawl_tasks.model.reply_counts import ALL_ARE_READ, CountRules
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import AuthorCache
 from crawl_tasks.store.batch import gather
@@ -129,10 +130,10 @@ class Store:
             raise DataRejected(str(explain(error, self.database.url))) from error
 
     def thread_counts(
-        self, site: str, keys: Collection[str] | None = None, most_pages: int | None = None
+        self, site: str, keys: Collection[str] | None = None, rules: CountRules = ALL_ARE_READ
     ) -> list[ThreadCount]:
         """Return the threads at rest whose lists count several replies: see `thread_counts`."""
-        return thread_counts(self.database, site, keys, most_pages)
+        return thread_counts(self.database, site, keys, rules)
 
     def keep(self, site: str, text: str, epoch: str, ledger: str) -> bool:
         """Keep a published site and, once, the epoch of the site's ledger, which fills this database.

@@ -20,6 +20,7 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model import Decision, Items, Request, StoredChange
+from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.thread_watch import ThreadCount, ThreadWatch
 
@@ -63,7 +64,7 @@ class Sink(Protocol):
     def write(self, batch: Sequence[Items], ledger: str, acked: int, /) -> WriteResult:
         """Write the items of some pages in one transaction, for a ledger that knows of changes up to `acked`."""
 
-    def thread_counts(self, site: str, keys: Collection[str], most_pages: int | None, /) -> Sequence[ThreadCount]:
+    def thread_counts(self, site: str, keys: Collection[str], rules: CountRules, /) -> Sequence[ThreadCount]:
         """Return those of some threads that are at rest, with the replies that lists count and those stored."""
 
     def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Items
+from crawl_tasks.model.reply_counts import CountRules
 
 SETTLES_S = 5.0
 """Seconds after the last page of a thread at which its replies are counted."""
@@ -40,7 +41,7 @@ class ThreadCount(Protocol):
 class CountThreads(Protocol):
     """The count of the replies of threads of a site."""
 
-    def __call__(self, site: str, keys: Collection[str], most_pages: int | None, /) -> Sequence[ThreadCount]:
+    def __call__(self, site: str, keys: Collection[str], rules: CountRules, /) -> Sequence[ThreadCount]:
         """Return the threads at rest. What is listed for one of which so many pages were read counts nothing."""
 
 
@@ -83,9 +84,9 @@ class ThreadWatch:
         for site, keys in due.items():
             # A note is not worth the pages, which are stored.
             with suppress(BackendError):
-                rules = comment_rules(texts.get(site, ""))
+                rules = count_rules(texts.get(site, ""))
                 if rules is not None:
-                    self._note(site, count(site, keys, rules.get("max_pages")))
+                    self._note(site, count(site, keys, rules))
                 for key in keys:
                     del self._written[site, key]
 
@@ -99,8 +100,10 @@ class ThreadWatch:
 
 
 @lru_cache(maxsize=64)
-def comment_rules(text: str) -> dict[str, int] | None:
-    """Return the rules by which a published site reads comments, None where it reads none."""
+def count_rules(text: str) -> CountRules | None:
+    """Return what a published site says of reply counts, None where it reads no comments."""
     site = json.loads(text) if text else {}
-    post = site.get("post") or {}
-    return site.get("comment") or ({} if post.get("comments") or post.get("parser") else None)
+    post, comment = site.get("post") or {}, site.get("comment") or {}
+    if not (comment or post.get("comments") or post.get("parser")):
+        return None
+    return CountRules(comment.get("max_pages"), bool((site.get("list") or {}).get("counts_hidden")))

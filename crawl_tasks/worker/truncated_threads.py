@@ -46,7 +46,7 @@ class TruncatedThreads:
         """
         name, most = lease.request.site, site.retry.max_attempts
         listed, read = listed_replies(site, lease.request, parsed), len(parsed.items.comments)
-        if listed is not None and is_short(listed, read):
+        if listed is not None and is_short(listed, read, counts_hidden=site.site.list.counts_hidden):
             text = f"{listed} replies in the list, {read} read on {lease.request.address}"
             if page.is_unsigned:
                 text = f"{text}; the page does not say who asked for it"

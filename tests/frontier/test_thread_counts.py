@@ -14,9 +14,11 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.sites import MOST_SHORT
 from crawl_tasks.model import Items, Post
+from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker import thread_watch, truncated_threads
@@ -141,7 +143,23 @@ def test_a_thread_of_which_a_site_reads_the_first_pages_only_is_not_short(crawl:
     crawl.forum.thread("2", *replies("2", 10))
 
     assert Storing(crawl, store).scan().startswith("1 thread")
-    assert {row.post_id: row.is_short for row in store.thread_counts("demo", most_pages=2)} == {"2": True}
+    assert {row.post_id: row.is_short for row in store.thread_counts("demo", rules=CountRules(2))} == {"2": True}
+
+
+@pytest.mark.parametrize("counts_hidden", [False, True])
+def test_a_thread_of_a_list_that_counts_hidden_replies_is_short_only_without_a_quarter(
+    crawl: SmallCrawl, store: Store, *, counts_hidden: bool
+) -> None:
+    rules = RULES.replace("list:\n", "list:\n  counts_hidden: true\n") if counts_hidden else RULES
+    crawl.publish(rules=rules)
+    crawl.forum.board("1", 1, "1 16", "2 16")
+    crawl.forum.thread("1", *replies("1", 4))
+    crawl.forum.thread("2", *replies("2", 3))
+    site = parse_site(rules + "boards: [1]\n", "demo.yaml")
+
+    assert Storing(crawl, store).scan().startswith("1 thread " if counts_hidden else "2 threads ")
+    short = {row.post_id for row in store.thread_counts("demo", rules=site.count_rules) if row.is_short}
+    assert short == ({"2"} if counts_hidden else {"1", "2"})
 
 
 def test_a_thread_that_another_worker_stores_whole_is_named_no_more(crawl: SmallCrawl, store: Store) -> None:

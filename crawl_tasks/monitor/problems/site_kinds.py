@@ -96,7 +96,7 @@ THREADS_SHORT = Kind(
     "CrawlThreadsShort", Severity.WARNING, "{count} threads have fewer replies than their lists count: {threads}",
     "crawl-tasks try {subject} --url ADDRESS shows what is read; mend the rules for comments and further pages, and"
     " crawl-tasks sites check says how to read the threads again; where its lists count what its pages hide,"
-    " leave reply_count out of list.fields and list.revision", "site", of_site(conditions.threads_short),
+    " set list.counts_hidden: true", "site", of_site(conditions.threads_short),
     rule=AlertRule(
         f"{latest('crawl_threads_short')} > 0\nunless {SITE} crawl_site_mismatch == 1",
         "15m", {"count": "{{ $value }}", "threads": _STATUS},
