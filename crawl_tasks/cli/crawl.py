@@ -42,6 +42,7 @@ from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start_entry import first_page
 from crawl_tasks.store.queries import counts
+from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
 
 LOOK_EVERY_S = 0.25
@@ -121,11 +122,10 @@ class StoredCounts:
         rows = [row for row in counts(self._store) if row.site in self._sites]
         return Stored(sum(row.fetched_posts for row in rows), sum(row.comments for row in rows))
 
-    def short_threads(self, site: Site) -> dict[str, str]:
-        """Return the threads with fewer replies than their lists count, the worst first, as the ledger keeps them."""
+    def short_threads(self, site: Site) -> list[ThreadCount]:
+        """Return the threads with fewer replies than their lists count, the worst first."""
         counted = self._store.thread_counts(site.name, rules=site.count_rules)
-        short = [thread for thread in counted if thread.is_short]
-        return {thread.post_id: str(thread) for thread in sorted(short, key=lambda row: row.stored - row.listed)}
+        return sorted((thread for thread in counted if thread.is_short), key=lambda row: row.stored - row.listed)
 
     def lately(self) -> Stored:
         """Return a recent count."""

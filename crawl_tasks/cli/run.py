@@ -155,6 +155,9 @@ def crawl(
                 progress.say(f"Flower: {flower}")
             start = begin(here, plan, stored)
             finish = watch(here, plan, start, stored, progress)
+            # Before the end of a crawl that was interrupted, threads are on their way.
+            while finish is Finish.IDLE and note_short_threads(here, plan, stored):
+                finish = watch(here, plan, start, stored, progress)
             code = Exit.STANDSTILL if finish is Finish.STANDSTILL else Exit.OK
     except KeyboardInterrupt as stop:
         finish = Finish.INTERRUPTED
@@ -165,9 +168,6 @@ def crawl(
     if start is None:
         return code, []
     tell_end(here.cells, plan.sites, finish)
-    # Before the end of a crawl that was interrupted, threads are on their way.
-    if finish is Finish.IDLE:
-        note_short_threads(here, plan, stored)
     end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
     stats = crawl_stats(start, end, stored.now(), finish)
     click.echo(gettext("crawl stats"))

@@ -108,12 +108,16 @@ def stats_text(stats: Stats) -> str:
     return "\n".join(f"  {name:<{width}}  {value}" for name, value in stats.items())
 
 
-def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts) -> None:
-    """Note the threads that lack replies in the ledger, as the store workers do when threads have come to rest."""
+def note_short_threads(here: LocalEnvironment, plan: Plan, stored: StoredCounts) -> int:
+    """Note the threads that lack replies in the ledger, and return how many of them are read once more by that."""
+    number = 0
     for site in plan.sites:
         if site.comment or site.post.comments or site.post.parser:
             short = stored.short_threads(site)
-            here.cells.of(site.name).sites.note_threads(site.name, short, is_all=True)
+            again = [request for thread in short if (request := thread.again(site.name))]
+            texts = {thread.post_id: str(thread) for thread in short}
+            number += here.cells.of(site.name).sites.note_threads(site.name, texts, again, is_all=True)
+    return number
 
 
 def problems_of(start: Start, end: Snapshot) -> tuple[list[Problem], list[Problem]]:

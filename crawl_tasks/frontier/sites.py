@@ -11,11 +11,12 @@ import redis
 
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.frontier.board_names import rest_of_boards, scan_boards
+from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.frontier.site_wipe import wipe
-from crawl_tasks.model import NOBODY, Operator
+from crawl_tasks.model import NOBODY, Operator, Request
 
 _DROPPED_AT_ONCE = 70
 _STAGED_AT_ONCE = 150
@@ -296,13 +297,17 @@ class Sites:
         # A site that was removed meanwhile contradicts nothing.
         self._scripts.call(Verb.NOTE_VALIDATION, site, text[:300])
 
-    def note_threads(self, site: str, found: Mapping[str, str], *, is_all: bool = False) -> None:
+    def note_threads(
+        self, site: str, found: Mapping[str, str], again: Iterable[Request] = (), *, is_all: bool = False
+    ) -> int:
         """Remember threads of which fewer replies are stored than their lists count. An empty text ends that.
 
-        With `is_all` the site has no others.
+        With `is_all` the site has no others. Return the number of requests of `again` that are made: each once for a
+        revision, and few where many threads stay as they are.
         """
-        pairs = [part for key, text in found.items() for part in (key, text[:300])]
-        self._scripts.call(Verb.NOTE_THREADS, site, MOST_SHORT, int(is_all), *pairs)
+        lines = {request.key: line_of(request) for request in again}
+        rows = [part for key, text in found.items() for part in (key, text[:300], lines.get(key, ""))]
+        return ints(self._scripts.call(Verb.NOTE_THREADS, site, MOST_SHORT, int(is_all), *rows))[1]
 
     def set_crawl_delay(self, site: str, crawl_delay_s: float) -> None:
         """Apply the Crawl-delay of a site's robots.txt to all workers. 0 means none.

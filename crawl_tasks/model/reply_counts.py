@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+SHORT_READ: Final = "short"
+"""The name of the walk that reads a thread once more, because it lacks replies. It marks nothing as deleted."""
+
 FEW: Final = 2
 FEW_SHARE: Final = 20
 """A thread may lack two replies that its list counts, or one of twenty: some forums count deleted replies on."""

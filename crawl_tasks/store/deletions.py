@@ -18,7 +18,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from crawl_tasks.model import UNREADABLE, BoardPass, Comment, Items, Reach, Request, Stage, Sweep
 from crawl_tasks.model.own_counters import count
-from crawl_tasks.model.reply_counts import is_short
+from crawl_tasks.model.reply_counts import SHORT_READ, is_short
 from crawl_tasks.store.tables import comments, posts
 
 log = logging.getLogger(__name__)
@@ -59,8 +59,8 @@ def follow_up(connection: Connection, pages: Sequence[Items]) -> Followed:
 
 
 def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Followed) -> None:
-    # An earlier version sent this sweep, by the forum's clock.
-    if not sweep.whole:
+    # An earlier version sent a sweep without name, by the forum's clock. A site that has no full pass deletes nothing.
+    if sweep.whole in {"", SHORT_READ}:
         return
     of_thread = (comments.c.site == site, comments.c.post_id == sweep.post_id)
     is_there = or_(comments.c.state.is_(None), comments.c.state.not_in(UNREADABLE))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import case, false, func, select
+from sqlalchemy import case, false, func, literal, select
 
-from crawl_tasks.model import Stage
-from crawl_tasks.model.reply_counts import ALL_ARE_READ, FEW, CountRules, is_short
+from crawl_tasks.model import Priority, Reach, Request, Stage
+from crawl_tasks.model.reply_counts import ALL_ARE_READ, FEW, SHORT_READ, CountRules, is_short
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.tables import comments, posts, requests
 
@@ -23,6 +23,8 @@ class ThreadCount(NamedTuple):
     listed: int
     stored: int
     counts_hidden: bool = False
+    revision: str = ""
+    has_pages: bool = False
 
     @property
     def is_short(self) -> bool:
@@ -32,6 +34,18 @@ class ThreadCount(NamedTuple):
     def __str__(self) -> str:
         """Return the numbers and the address."""
         return f"{self.listed} {self.stored} {self.url or self.post_id}"
+
+    def again(self, site: str) -> Request | None:
+        """Return the request that reads all pages of the thread once more.
+
+        None for a thread of one page whose revision counts its replies: its page was looked at twice before it was
+        stored.
+        """
+        was_judged = not self.has_pages and self.revision.partition("|")[0] == str(self.listed)
+        if was_judged or self.url is None:
+            return None
+        reach, rank = Reach(whole=SHORT_READ), Priority.BACKFILL
+        return Request(site, Stage.POST, self.post_id, self.url, revision=self.revision, priority=rank, reach=reach)
 
 
 def thread_counts(
@@ -45,9 +59,11 @@ def thread_counts(
     number = select(
         comments.c.post_id, func.count().label("stored"), func.max(comments.c.page).label("pages")
     ).where(comments.c.site == site)  # fmt: skip
-    open_page = select(requests.c.key).where(
-        requests.c.site == site, requests.c.stage == Stage.COMMENT.value, requests.c.key == posts.c.post_id,
-        requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, ""),
+    comment_page = select(requests.c.key).where(
+        requests.c.site == site, requests.c.stage == Stage.COMMENT.value, requests.c.key == posts.c.post_id
+    )  # fmt: skip
+    open_page = comment_page.where(
+        requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, "")
     )  # fmt: skip
     is_gone = func.coalesce(posts.c.state, "normal") == "deleted"
     found: list[ThreadCount] = []
@@ -60,7 +76,13 @@ def thread_counts(
             counted = of_part.group_by(comments.c.post_id).subquery()
             is_cut = false() if rules.most_pages is None else func.coalesce(counted.c.pages, 0) >= rules.most_pages
             listed = case((is_gone | is_cut, 0), else_=func.coalesce(posts.c.reply_count, 0))
-            query = select(posts.c.post_id, posts.c.url, listed, func.coalesce(counted.c.stored, 0))
+            stored = func.coalesce(counted.c.stored, 0)
+            # Only of those that lack some: of the others each thread would cost a look at its pages.
+            has_pages = case((listed - stored > FEW, comment_page.exists()), else_=false())
+            query = select(
+                posts.c.post_id, posts.c.url, listed, stored, literal(rules.counts_hidden),
+                func.coalesce(posts.c.revision, ""), has_pages,
+            )  # fmt: skip
             query = query.select_from(posts.outerjoin(counted, counted.c.post_id == posts.c.post_id))
             query = query.where(
                 posts.c.site == site,
@@ -70,5 +92,5 @@ def thread_counts(
                 & (func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, "")),
             )
             query = query.where(listed > FEW) if part is None else query.where(posts.c.post_id.in_(part))
-            found += [ThreadCount(*row, rules.counts_hidden) for row in connection.execute(query)]
+            found += [ThreadCount(*row) for row in connection.execute(query)]
     return found

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Items
+from crawl_tasks.model import Items, Request
 from crawl_tasks.model.reply_counts import CountRules
 
 SETTLES_S = 5.0
@@ -36,6 +36,9 @@ class ThreadCount(Protocol):
 
     def __str__(self) -> str:
         """Return the numbers and the address."""
+
+    def again(self, site: str, /) -> Request | None:
+        """Return the request that reads it once more, None for one that was looked at twice."""
 
 
 class CountThreads(Protocol):
@@ -91,12 +94,14 @@ class ThreadWatch:
                     del self._written[site, key]
 
     def _note(self, site: str, threads: Sequence[ThreadCount]) -> None:
-        """Note threads. One that is not at rest is not among them, and stays what it was."""
-        short = {thread.post_id: str(thread) for thread in threads if thread.is_short}
+        """Note threads, of which new short ones are read again. One that is not at rest is not here, and stays so."""
+        short = [thread for thread in threads if thread.is_short]
         known = self._short.get(site, frozenset())
         whole = [thread.post_id for thread in threads if thread.post_id in known and not thread.is_short]
         if short or whole:
-            self._frontier.sites.note_threads(site, {**short, **dict.fromkeys(whole, "")})
+            texts = {thread.post_id: str(thread) for thread in short}
+            again = [request for thread in short if (request := thread.again(site))]
+            self._frontier.sites.note_threads(site, {**texts, **dict.fromkeys(whole, "")}, again)
 
 
 @lru_cache(maxsize=64)

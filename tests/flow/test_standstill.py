@@ -10,6 +10,7 @@ import pytest
 
 from crawl_tasks.cli.exits import Exit
 from tests.flow.world import ROOT, SITE, World
+from tests.frontier.small_crawl import RULES, small_forum
 from tests.waiting import PATIENCE_S, eventually
 
 # A minute without any step is too long for a test. On a busy machine it takes workers several seconds to start.
@@ -74,3 +75,25 @@ def test_a_run_that_read_few_of_the_replies_ends_with_1_and_names_a_thread_last(
     del world.processes["run"]
     assert code == Exit.FAILURES, said
     assert "threads have fewer replies than their lists count: http://" in said.splitlines()[-1]
+
+
+def test_a_run_reads_a_thread_that_lacks_replies_once_more_before_it_ends(world: World) -> None:
+    sites = world.directory / "config" / "sites"
+    sites.mkdir(parents=True)
+    reply = "<div class=c data-id={}><b class=who>ann</b><p class=say>reply</p></div>"
+    first, part, rest = ("".join(map(reply.format, range(*span))) for span in ((0, 10), (10, 13), (13, 20)))
+    with small_forum() as forum:
+        forum.board("1", 1, "1 20")
+        forum.thread("1", more=f"{first}<i class=pages>2</i>")
+        page, forum.pages["/comment/1/2"] = "/comment/1/2", part
+        forum.then[page] = lambda: forum.pages.update({page: part + rest})
+        hosts = f'private_hosts: ["{forum.url.removeprefix("http://")}"]\nboards: [1]\n'
+        (sites / "demo.yaml").write_text(RULES.replace("http://127.0.0.1:1", forum.url) + hosts, "utf-8")
+
+        code = world.start("run", sys.executable, "-m", "crawl_tasks", "run", SITE, "--until-idle").wait(PATIENCE_S)
+
+    said = world.log_of("run")
+    del world.processes["run"]
+    assert code == Exit.OK, said
+    assert forum.asked.count(page) == 2
+    assert "fewer replies" not in said

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from crawl_tasks.cli.crawl import Start
 from crawl_tasks.cli.summary import problems_of
@@ -19,6 +20,7 @@ from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.store.tables import comments
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker import thread_watch, truncated_threads
@@ -121,6 +123,116 @@ def test_few_threads_are_asked_for_once_more_where_the_lists_count_otherwise(cra
     crawl.scan()
 
     assert len(crawl.try_again()) == truncated_threads.MOST_IN_A_ROW
+
+
+def note_all(crawl: SmallCrawl, store: Store) -> int:
+    """Note all short threads, as a `run` does at its end, and return how many are read once more."""
+    short = [thread for thread in store.thread_counts("demo") if thread.is_short]
+    again = [request for thread in short if (request := thread.again("demo"))]
+    return crawl.frontier.sites.note_threads("demo", {row.post_id: str(row) for row in short}, again, is_all=True)
+
+
+class LongThreads:
+    """Threads of a first page with ten replies and a second one, whose part of ten replies a test sets."""
+
+    def __init__(self, crawl: SmallCrawl, *posts: str) -> None:
+        self._forum, self._posts = crawl.forum, posts
+        crawl.forum.board("1", 1, *[f"{post} 20" for post in posts])
+        self.show(3)
+
+    def show(self, count: int, *, first: int = 10) -> None:
+        for post in self._posts:
+            self._forum.thread(post, *replies(post, first), more="<i class=pages>2</i>")
+            self._forum.pages[f"/comment/{post}/2"] = "<body>" + "".join(
+                f"<div class=c data-id={post}-{turn}><b class=who>ann</b><p class=say>reply</p></div>"
+                for turn in range(count)
+            )
+
+
+def test_a_thread_of_several_pages_that_lacks_replies_is_read_whole_once_more(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    threads, worker = LongThreads(crawl, "1"), Storing(crawl, store)
+    first = worker.scan()
+    threads.show(10)
+
+    again, mended = crawl.work(), worker.scan()
+
+    assert "20 listed, 13 stored" in first
+    assert again == ["/post/1", "/comment/1/2"]
+    assert mended == ""
+
+
+def test_a_thread_of_several_pages_that_stays_short_is_read_again_once_for_a_revision(
+    crawl: SmallCrawl, store: Store
+) -> None:
+    crawl.publish()
+    LongThreads(crawl, "1")
+    worker = Storing(crawl, store)
+    worker.scan()
+    again = crawl.work()
+
+    kept = worker.scan()
+
+    assert again == ["/post/1", "/comment/1/2"]
+    assert (crawl.work(), note_all(crawl, store)) == ([], 0)
+    assert "20 listed, 13 stored" in kept
+
+
+def test_few_threads_of_several_pages_are_read_again_where_all_stay_short(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    LongThreads(crawl, *map(str, range(1, 19)))
+    worker = Storing(crawl, store)
+
+    told_of = worker.scan()
+
+    assert told_of.startswith("18 threads ")
+    assert len({path for path in crawl.work() if path.startswith("/post/")}) == truncated_threads.MOST_IN_A_ROW + 1
+
+
+def test_threads_that_a_fault_cut_are_read_again_by_and_by(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    threads, worker = LongThreads(crawl, *map(str, range(1, 13))), Storing(crawl, store)
+    worker.scan()
+    threads.show(10)
+    crawl.work()
+    worker.scan()
+
+    rounds = []
+    while asked := note_all(crawl, store):
+        rounds.append(asked)
+        crawl.work()
+        worker.scan()
+
+    assert rounds == [5, 2]
+    assert told(crawl.frontier) == ""
+
+
+def test_a_read_that_looks_for_lacking_replies_deletes_none(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    threads, worker = LongThreads(crawl, "1"), Storing(crawl, store)
+    worker.scan()
+    threads.show(10, first=9)
+    crawl.work()
+
+    mended = worker.scan()
+
+    with store.database.reading() as connection:
+        states = set(connection.execute(select(comments.c.state)).scalars())
+    assert mended == ""
+    assert (states, crawl.store_into(store)) == ({"normal"}, [])
+
+
+def test_a_thread_whose_revision_counts_no_replies_is_read_once_more(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish(rules=RULES.replace("revision: [reply_count]", "revision: [title]"))
+    crawl.forum.board("1", 1, "1 8", "2 8")
+    crawl.forum.thread("1", *replies("1", 3))
+    crawl.forum.thread("2", *replies("2", 8))
+    worker = Storing(crawl, store)
+    worker.scan()
+    crawl.forum.thread("1", *replies("1", 8))
+
+    assert crawl.work() == ["/post/1"]
+    assert worker.scan() == ""
 
 
 def test_a_count_of_a_thread_that_max_pages_cuts_is_no_promise(crawl: SmallCrawl) -> None:

@@ -3,23 +3,32 @@
 -- ARGV 1: site
 -- ARGV 2: the most threads that are remembered
 -- ARGV 3: 1 if the pairs are all such threads of the site, else 0
--- ARGV 4, 5, ...: pairs of a thread's id and "listed stored address", '' for one that is whole
--- RETURNS 0: {0}
+-- ARGV 4..: of each thread its id, "listed stored address" or '' for one that is whole, and the line by which it is read once more,
+--   '' for none
+-- RETURNS 0: {0, threads that are read once more}
 -- RETURNS -1: the site is not published
 
+-- Threads that stayed short until only one of so many is read once more, as of truncated_threads.py: the lists count otherwise.
+local MOST, RARE = 5, 16
+
 local site = load_site(ARGV[1])
-if not site then return {-1} end
-local short = cjson.decode(ARGV[3] == '0' and redis.call('HGET', site.key, 'short') or '{}')
+if not site then return {-1, 0} end
+local now, is_all = now_ms(), ARGV[3] == '1'
+local short = cjson.decode(not is_all and redis.call('HGET', site.key, 'short') or '{}')
 local count = 0
 for _ in pairs(short) do count = count + 1 end
-for place = 4, #ARGV, 2 do
-  local id, text = ARGV[place], ARGV[place + 1]
+for place = 4, #ARGV, 3 do
+  local id, text, line = ARGV[place], ARGV[place + 1], ARGV[place + 2]
   if text == '' then
     if short[id] then count = count - 1 end
     short[id] = nil
-  elseif short[id] or count < tonumber(ARGV[2]) then
-    if not short[id] then count = count + 1 end
+  elseif short[id] then
     short[id] = text
+  elseif count < tonumber(ARGV[2]) then
+    count = count + 1
+    short[id] = text
+    -- The guard lets it pass once for a revision. One that it knows has stayed short, and keeps its place in the count.
+    if line ~= '' and (count <= MOST or count % RARE == 0) then admit_line(site, line, now) end
   end
 end
 if count == 0 then
@@ -27,5 +36,10 @@ if count == 0 then
 else
   redis.call('HSET', site.key, 'short', cjson.encode(short))
 end
+if site.fresh > 0 then
+  flush_admission(site)
+  release(site, now)
+  schedule_look(site, now + 1000)
+end
 note_change(site)
-return {0}
+return {0, site.fresh}
