@@ -455,10 +455,12 @@ def test_a_breaker_that_opens_where_good_and_bad_pages_alternate_sends_probes_so
 ) -> None:
     publish(window=1, max_attempts=1, probe_ms=900_000)
     frontier.admit("demo", posts(40))
-    readings(frontier, client, "x.xxxxx")
+    readings(frontier, client, "x.xxxxxxxxx")
+    assert not is_shut(frontier)
+    bad(frontier, lease(frontier, next_released(frontier, client)))
 
     waits = []
-    for open_for_s in (2, 10, 60, 10_000):
+    for open_for_s in (1, 10, 60, 10_000):
         _, at, rest = (client.hget("test:s:demo", "shut:post") or b"").decode().split(" ", 2)
         waits.append((int(at) - frontier.clock_ms()) / 1000)
         client.hset("test:s:demo", "shut:post", f"{frontier.clock_ms() - open_for_s * 1000} 0 {rest}")

@@ -19,7 +19,7 @@
 local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
 local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
 local NEXT_RETRY = 10000  -- ms between two retries that are read well
-local FIRST_PROBE = 2000  -- ms until the first probe where good and bad pages alternate
+local FIRST_PROBE = 1000  -- ms until the first probe where good and bad pages alternate
 local GONE_STATUS = {['404'] = true, ['410'] = true}
 -- A page that says so itself, or a thread that is hidden. Of lists, the end of a walk has such a status too.
 local SAID_GONE = {['200'] = true, ['401'] = true, ['403'] = true, ['407'] = true, ['451'] = true}
@@ -210,7 +210,7 @@ function note_answer(site, stage, rid, is_good)
   if not is_good then return end
   local past = site.results[stage]
   if not past then return end
-  past = string.sub(past .. '1', -math.max(RESULTS, site.breaker_after))
+  past = string.sub(past .. '1', -math.max(RESULTS, 2 * site.breaker_after))
   if string.find(past, '0', 1, true) then
     redis.call('HSET', site.key, field, past)
   else
@@ -235,14 +235,17 @@ function note_bad_page(site, stage, rid, reason, now)
   if site.open_breakers[stage] then return end
   local field = 'readings:' .. stage
   local past = (redis.call('HGET', site.key, field) or '') .. '0'
-  past = string.sub(past, -math.max(RESULTS, site.breaker_after))
+  past = string.sub(past, -math.max(RESULTS, 2 * site.breaker_after))
   local _, bad = string.gsub(string.sub(past, -RESULTS), '0', '')
-  if #string.match(past, '0*$') < site.breaker_after and bad * 100 < site.breaker_percent * RESULTS then
+  -- Where good and bad pages alternate, it may be the pages and not the layout: twice as many in a row open the breaker, and
+  -- the good ones must not wait for long.
+  local alternate = string.find(past, '1', 1, true)
+  local enough = alternate and 2 * site.breaker_after or site.breaker_after
+  if #string.match(past, '0*$') < enough and bad * 100 < site.breaker_percent * RESULTS then
     redis.call('HSET', site.key, field, past)
     return
   end
   redis.call('HDEL', site.key, field)
-  -- Where good and bad pages alternate, it may be the pages and not the layout: the good ones must not wait for long.
-  local wait = string.find(past, '1', 1, true) and math.min(site.probe, FIRST_PROBE) or site.probe
+  local wait = alternate and math.min(site.probe, FIRST_PROBE) or site.probe
   open_breaker(site, stage, now, now + wait, reason)
 end

@@ -8,7 +8,10 @@
 -- `failing` is "<time of the first failure since the last page that came> <their reasons, comma-separated>".
 -- EXPORTS: REFUSED note_recent note_no_page note_page is_strained is_refused_alone was_good_since
 
-local FEW = 5  -- good answers beside a failing page that show a site in order
+local FEW = 5  -- good answers beside a refused page that show a site in order
+local BESIDE = 3  -- the same beside a page that failed otherwise
+local MOST_BAD = 3  -- pages that fail beside another one, with fewer answers between them, before a site counts as down
+local HANGS = 1000  -- ms after which other pages have had the time to be answered
 local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
 REFUSED = {slow_down = true, robots_unavailable = true, login = true, all_gone = true}
 local RECENT, SHOWN = 20, 200
@@ -40,27 +43,40 @@ end
 local function recent_attempts(site)
   local attempts = {}
   for i, text in ipairs(redis.call('LRANGE', site.key .. ':recent', 0, -1)) do
-    local at, stage, ms, outcome, address = string.match(text, '^(%d+) (%a+) %d+ (%d+) (%S+) (.*)$')
+    local at, stage, status, ms, outcome, address = string.match(text, '^(%d+) (%a+) (%d+) (%d+) (%S+) (.*)$')
     attempts[i] = {at = tonumber(at), stage = stage, ms = tonumber(ms), outcome = outcome, address = address}
     attempts[i].is_good = string.match(outcome, '^%d+$') ~= nil or outcome == 'gone' or outcome == 'unchanged'
+    attempts[i].is_answered = attempts[i].is_good or tonumber(status) == 200 and not STRAINED[outcome]
   end
   return attempts
 end
 
--- Return whether the site is under strain, not the page alone: other pages failed a short while ago too, and fewer than FEW
--- good answers came for each of them. Good answers count as far back as `took` ms, the time of this attempt: a site that
--- answers all others while one page hangs is in order.
-function is_strained(site, address, now, took)
-  local known, others, good = {[string.sub(address, 1, SHOWN)] = true}, 0, 0
-  for _, attempt in ipairs(recent_attempts(site)) do
-    if STRAINED[attempt.outcome] or (attempt.is_good and attempt.ms > site.slow_ms) then
-      if not known[attempt.address] then known[attempt.address], others = true, others + 1 end
-    elseif attempt.is_good then
-      good = good + 1
-    end
-    if attempt.at <= now - took and others > 0 and good < FEW * others then return true end
+-- Return whether an attempt hung, while pages that were asked for later were answered: it says nothing of the site.
+local function hung_alone(site, attempts, attempt)
+  if attempt.ms <= HANGS then return false end
+  local began, later = attempt.at - attempt.ms, 0
+  for _, other in ipairs(attempts) do
+    if other.is_answered and other.ms <= site.slow_ms and other.at - other.ms >= began then later = later + 1 end
   end
-  return others > 0 and good < FEW * others
+  return later >= BESIDE
+end
+
+-- Return whether the site is under strain, not the page alone: other pages failed a short while ago too, and fewer than
+-- BESIDE answers came for each of them. A site that was in order is so when more than MOST_BAD pages fail, and fewer were
+-- answered meanwhile, where the time of this attempt, `took` ms, counts as well.
+function is_strained(site, address, now, took)
+  local attempts, known, others, answers = recent_attempts(site), {[string.sub(address, 1, SHOWN)] = true}, 0, 0
+  for _, attempt in ipairs(attempts) do
+    if STRAINED[attempt.outcome] or (attempt.is_answered and attempt.ms > site.slow_ms) then
+      if not known[attempt.address] and not hung_alone(site, attempts, attempt) then
+        known[attempt.address], others = true, others + 1
+      end
+    elseif attempt.is_answered then
+      answers = answers + 1
+    end
+    if attempt.at <= now - took and others >= MOST_BAD and answers < others then return true end
+  end
+  return others > 0 and answers < BESIDE * others
 end
 
 -- Return whether a page is refused alone while its stage is in order, and whether it was refused before. A new page says most:
@@ -76,7 +92,7 @@ function is_refused_alone(site, stage, address, is_known)
       if not is_known then return good >= (past.address == own and 1 or FEW), was_refused end
       if not known[past.address] then known[past.address], pages = true, pages + 1 end
       if pages >= site.breaker_after then return good >= FEW, was_refused end
-    elseif past.stage == stage and past.is_good then
+    elseif past.stage == stage and past.is_answered then
       good = good + 1
     end
   end

@@ -47,9 +47,8 @@ function lease_request(site, rid, now, ready, slack)
   end
 
   if site.open_breakers[stage] then
-    -- The next probe, if this one's worker dies. At a site that refuses requests the result of a probe plans the next one.
-    local wait = refusal_of(site, stage) and math.min(site.probe, 2 * site.lease) or until_next_probe(site, stage, now)
-    plan_probe(site, stage, now + wait, rid)
+    -- The next probe, if this one hangs or its worker dies. Else the result of this one plans it.
+    plan_probe(site, stage, now + until_next_probe(site, stage, now), rid)
   end
   attempt = attempt + 1
   local begins, ends = math.max(site.next_at, now + ready), 0

@@ -23,7 +23,7 @@
 
 -- A site whose pages were good a moment ago may mean one page by a long Retry-After: that page waits so long. The site rests for
 -- less, and other pages are its probes. When they are refused until none was good in LATELY ms, the site means itself.
-local LONG_REST, SHORT_REST, LATELY = 60000, 10000, 120000
+local LONG_REST, SHORT_REST, LATELY = 60000, 3000, 120000
 
 local site = load_site(ARGV[1])
 if not site then return {-1} end
@@ -54,8 +54,10 @@ local function is_refused_last()
 end
 
 local wait, is_named = tonumber(ARGV[5]), ARGV[13] == '1'
-local waits_alone = scope == 'site' and rest > LONG_REST and was_good_since(site, now - LATELY, address)
+local is_beside_good = scope == 'site' and was_good_since(site, now - LATELY, address)
+local waits_alone = is_beside_good and rest > LONG_REST
 if waits_alone then rest, wait, is_named = SHORT_REST, math.max(wait, rest), false end
+if is_beside_good and not is_named then rest = math.min(rest, SHORT_REST) end
 
 if scope == 'site' then
   local is_known = not is_first or was_refused_with_all(site, stage, rid)
