@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -32,6 +33,8 @@ from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.item_reader import ItemReader
 
 PORT = 9817
+REPLY_S: Final = 4.0
+"""Time in seconds for which a cell that hangs is waited for. Prometheus waits for 10 s, also for a second look."""
 
 
 class Address(click.ParamType[tuple[str, int]]):
@@ -80,7 +83,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     if files is not None:
         write_files(files)
         return
-    cells = open_cells(settings, stays=True)
+    cells = open_cells(settings, stays=True, reply_s=REPLY_S)
     # A snapshot of 1,000 sites is many small objects without cycles, which the collector would walk over for nothing.
     gc.set_threshold(50_000, 20, 100)
     snapshots = SnapshotCache(CellSnapshots(cells).look, charts=HistoryStore(*cells.by_name.values()))

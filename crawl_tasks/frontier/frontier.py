@@ -275,6 +275,10 @@ class Frontier:
         facts = (start_key, version, clock_ms, birth)
         return ints(self.scripts.call(Verb.HEARTBEAT, name, ",".join(queues), *facts))[1]
 
+    def note_birth(self, name: str, birth: str) -> None:
+        """Note that a process begins, which is missed where its first heartbeat does not follow."""
+        self.scripts.call(Verb.HEARTBEAT, name, "?", "", "", 0, birth)
+
     def count_own(self, counted: Mapping[str, Mapping[str, int]]) -> None:
         """Raise own counters, by site and name."""
         flat = [text for site, names in counted.items() for name, n in names.items() for text in (site, name, n)]

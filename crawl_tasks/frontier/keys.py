@@ -45,7 +45,8 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:charts             | list   | "at reading" of all sites, packed, one a minute of the last hour: monitor/history  |
 | P:marks              | list   | "at marks" of all sites, packed, every few minutes of a window: monitor/marks      |
 | P:stats              | hash   | produced_at, alerts_at and alerts_every: last look and pause of a sender of alerts, |
-|                      |        | worker_starts, histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum     |
+|                      |        | alerts_unsent_at: since when no receiver takes its messages, worker_starts,        |
+|                      |        | histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum                    |
 | P:s:S                | hash   | version, what the file gives (window, delay_ms, ...), and all of it as JSON behind |
 |                      |        | the version (terms: lib/site.lua), gate (next_at, paused, crawl_delay_ms,          |
 |                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |

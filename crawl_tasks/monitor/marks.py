@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
-from crawl_tasks.errors import AccessDenied, ArchiveFailed, BackendError, Hung, ParseError
+from crawl_tasks.errors import AccessDenied, ArchiveFailed, BackendError, Challenged, Hung, ParseError
 from crawl_tasks.frontier.admin.history_store import MarksStore
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS, Histogram, read_histogram
 from crawl_tasks.model import Stage
@@ -68,7 +68,7 @@ def marks_of_site(site: SiteSnapshot) -> SiteMarks:
         attempts=site.counts.count("attempts"),
         failed=sum(failed.values()),
         unreadable=failed.get(ParseError.reason, 0),
-        denied=failed.get(AccessDenied.reason, 0),
+        denied=failed.get(AccessDenied.reason, 0) + failed.get(Challenged.reason, 0),
         unarchived=failed.get(ArchiveFailed.reason, 0),
         hung=failed.get(Hung.reason, 0),
         done=site.counts.done,

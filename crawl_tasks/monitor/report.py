@@ -9,6 +9,7 @@ from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.frontier.inspect.reads import NO_AGES, BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
+from crawl_tasks.frontier.inspect.request_counts import ScanCounts, StageCount
 from crawl_tasks.model import Kind, Stage
 from crawl_tasks.monitor.output_language import english
 from crawl_tasks.monitor.problems.registry import find_problems
@@ -69,8 +70,8 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "failed": dict(site.failed),
         "expired_leases": counts.count("expired"),
         "lost_messages": counts.count("lost"),
-        "stages": {stage.value: asdict(counts.stages[stage]) for stage in Stage},
-        "boards": {**asdict(site.boards), "on_time": site.boards.on_time},
+        "stages": {stage.value: _numbers(counts.stages[stage]) for stage in Stage},
+        "boards": {**_numbers(site.boards), "on_time": site.boards.on_time},
         "unwatched_boards": [one._asdict() for one in counts.unwatched],
         "failed_in_a_row": site.failed_in_a_row,
         "no_page_since_ms": site.failing.since_ms,
@@ -96,6 +97,11 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "freshness_s": _quantiles(site.freshness),
         "expected": asdict(site.expected) if site.expected else None,
     }
+
+
+def _numbers(counts: StageCount | ScanCounts) -> dict[str, int]:
+    # asdict copies each value on its own, a tenth of the work for a site.
+    return {name: getattr(counts, name) for name in counts.__slots__}
 
 
 def site_detail(

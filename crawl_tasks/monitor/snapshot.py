@@ -150,6 +150,14 @@ class Snapshot:
         return (self.at_ms - process_health.alerts_at_ms) / 1000 if process_health.alerts_at_ms and late_ms > 0 else 0.0
 
     @property
+    def alerts_unsent_s(self) -> float:
+        """Return for how many seconds no receiver has taken the messages of a sender of alerts, 0 after a few looks."""
+        process_health = self.health.process_health
+        since_ms = self.at_ms - process_health.alerts_unsent_at_ms
+        is_long = process_health.alerts_unsent_at_ms and since_ms > MISSED_LOOKS * process_health.alerts_every_ms
+        return since_ms / 1000 if is_long and not self.alerts_silent_s else 0.0
+
+    @property
     def is_beat_alive(self) -> bool:
         """Return whether due boards are being looked for."""
         return self.at_ms - self.health.produced_at_ms <= BEAT_SILENT_MS

@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import metadata
 
 from crawl_tasks.errors import BackendError
@@ -65,6 +66,11 @@ class Ticker:
         self._heartbeat_at = 0.0
         self._times = 1
         self._outage = OutageLog(log, "ticker cannot tick; trying again every second")
+
+    def note_birth(self) -> None:
+        """Note that this process begins: one that dies before its first heartbeat is counted as dead."""
+        with suppress(BackendError):
+            self._frontier.note_birth(self._name, self._birth)
 
     def start(self, queues: Iterable[str] = ()) -> None:
         """Tick in a thread of its own until `stop`, with a sign of life for a worker of these queues."""

@@ -44,6 +44,12 @@ def name_worker(sender: str, instance: WorkController, options: Mapping[str, obj
 
 
 @signals.celeryd_init.connect
+def note_birth(**_: object) -> None:
+    """Note that a worker begins. One that is killed or refused before its first heartbeat is missed by that."""
+    runtime().ticker.note_birth()
+
+
+@signals.celeryd_init.connect
 @signals.beat_init.connect
 def keep_files_private(**_: object) -> None:
     """Create files for the user of this process only. Not at an import: that may be another program's."""

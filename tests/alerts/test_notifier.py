@@ -115,6 +115,8 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
         (site(attempts=30, failed__server_error=7), site(), "CrawlErrorRatio"),
         (site(ready=1, done=5, failed_in_a_row=3, failing="1 deadline"), site(done=5), "CrawlNoPages"),
         (site(ready=1, failed_in_a_row=3, failing="1 access_denied"), site(), "CrawlDenied"),
+        (site(ready=1, failed_in_a_row=3, failing="1 access_denied,challenge"), site(), "CrawlDenied"),
+        (site(done=95, attempts=100, failed__challenge=5), site(), "CrawlDenied"),
         (site(done=12, attempts=15, failed__parse=3), site(), "CrawlParserBroken"),
         (site(done=95, attempts=100, failed__access_denied=5), site(), "CrawlDenied"),
         (site(stats={"fresh:12": 9, "fresh:sum": 90_000}), site(), "CrawlStale"),
@@ -258,6 +260,34 @@ def test_an_alert_that_could_not_be_told_is_told_at_the_next_look(
     watch.look()
 
     assert told(inbox) == [("begins", "CrawlBeatSilent")] * 2 + [("ended", "CrawlBeatSilent")] * 2
+
+
+def test_a_sender_whose_receivers_take_nothing_is_told_by_all_others_until_one_takes_all(
+    client: redis.Redis, moments: Moments, inbox: Inbox
+) -> None:
+    frontier = Frontier(client, "test")
+    to = read_receivers(inbox.url)
+    watch = Notifier(moments, AlertState(frontier.scripts), to, "test", HOUR_MS, hold_ms=0, every_ms=1000)
+
+    def unsent() -> bool:
+        frontier.heartbeat("worker", QUEUES)
+        frontier.produce()
+        late = take_snapshot(frontier)
+        late = replace(late, health=replace(late.health, at_ms=late.at_ms + 4001))
+        return "CrawlAlertsUnsent" in names(find_problems(late, ALERTS))
+
+    moments.pass_by(1000, produced_at_ms=0)
+    inbox.status = 500
+    watch.look()
+    client.hincrby("test:stats", "alerts_at", 4002)  # it looks on
+    assert unsent()
+    assert "CrawlAlertsUnsent" not in names(find_problems(take_snapshot(frontier), ALERTS))
+
+    inbox.status = 200
+    watch.look()
+    watch.look()
+
+    assert not unsent()
 
 
 def test_a_redis_that_does_not_answer_is_told_once(

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,14 @@ class World:
         # A disk that stalls under the whole suite holds up the server longer than the 5 s that redis-py waits.
         self.client = redis.Redis.from_url(self.server.url, socket_timeout=PATIENCE_S)
         self.frontier = Frontier(self.client, "crawl")
+
+    @contextmanager
+    def environment_of(self, **changed: str) -> Iterator[None]:
+        """Start processes of another environment."""
+        before = self.environment
+        self.environment = before | changed
+        yield
+        self.environment = before
 
     # -- processes ---------------------------------------------------------------------------------------
 

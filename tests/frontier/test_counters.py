@@ -119,6 +119,23 @@ def test_a_process_is_alive_while_it_says_so(frontier: Frontier, client: redis.R
     assert take_snapshot(frontier).processes == []
 
 
+def test_a_worker_that_never_gave_a_heartbeat_has_died_once_that_is_due(
+    frontier: Frontier, client: redis.Redis
+) -> None:
+    frontier.note_birth("here:1", "a")
+    frontier.note_birth("here:2", "b")
+    frontier.heartbeat("here:2", ["list"], birth="b")
+    frontier.heartbeat("here:3", ["list"], birth="c")
+    young = take_snapshot(frontier)
+    for name, at in client.zrange("test:births", 0, -1, withscores=True):
+        client.zadd("test:births", {name: at - 45_000})
+    old = take_snapshot(frontier)
+    frontier.heartbeat("here:1", [], birth="a")
+
+    assert (young.died, old.died, take_snapshot(frontier).died) == (0, 1, 0)
+    assert old.health.process_health.starts == 3
+
+
 def test_many_sites_are_counted_in_the_order_they_were_asked_for(frontier: Frontier) -> None:
     names = [f"s{number}" for number in range(450)]
     for name in names:

@@ -21,10 +21,10 @@ from crawl_tasks.monitor.problems.registry import ALERTS, KINDS, CurrentProblems
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
 from crawl_tasks.monitor.problems.site_kinds import SITE_KINDS
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.monitor.snapshot import DownCell, Snapshot, take_snapshot
 from crawl_tasks.queues import QUEUES
 from tests.frontier.by_hand import TERMS
-from tests.watched.places import commands_in
+from tests.watched.remedies import commands_in
 
 ALL = [*INSTALLATION_KINDS, *SITE_KINDS, *SETUP_KINDS, *FLAW_KINDS.values(), *DISAGREEMENT_KINDS]
 
@@ -182,3 +182,5 @@ def test_a_site_is_told_of_the_worker_and_the_beat_that_it_lacks_and_of_no_other
 
 def test_an_installation_without_a_site_says_how_to_get_one(now: Snapshot) -> None:
     assert [problem.name for problem in find_problems(replace(now, sites=()))] == ["CrawlNoSite"]
+    down = replace(now, sites=(), down=(DownCell("b", "refused"),))
+    assert [problem.name for problem in find_problems(down)] == ["CrawlCellDown"]

@@ -26,7 +26,9 @@ def main() -> None:
             trial.start()
             trial.fall_ill(MOST_S)
             trial.ask()
+            trial.look()
             trial.get_well(MOST_S)
+            trial.give_up()
         finally:
             trial.there.close()
     sys.stdout.write("\n".join([HEAD, *(_row(state, trial.courses[state.name]) for state in states), ""]))

@@ -15,8 +15,28 @@ from crawl_tasks.local.redis_server import free_port
 
 HANGS_S = 30.0
 BORN = time.time() - 86_400
-STATUSES = {"denied": 403, "failing": 500, "busy": 503, "dead_posts": 418, "ill_posts": 500}
-"""The status of each state that is only that: of all pages, or of the threads."""
+STATUSES = {"dead_posts": 418, "ill_posts": 500, "board_denied": 403, "board_failing": 500, "board_gone": 404}
+"""The status of each state that is only that: of the threads, or of the first board."""
+_HTML = "text/html; charset=utf-8"
+_WALL = "<html><title>Just a moment...</title><script src='/cdn-cgi/challenge-platform/h/b/orchestrate'></script>"
+EVERYWHERE: dict[str, tuple[int, str, dict[str, str]]] = {
+    "denied": (403, "<html>no</html>", {}),
+    "failing": (500, "<html>no</html>", {}),
+    "busy": (503, "<html>no</html>", {}),
+    "limited": (429, "<html>no</html>", {"Retry-After": "600"}),
+    "maintenance": (200, "<html><title>Maintenance</title><h1>We are back soon</h1></html>", {}),
+    "guest": (200, "<html><title>guest</title>please log in</html>", {}),
+    "blank": (200, "", {}),
+    "moved": (301, "", {"Location": "https://forum.invalid/"}),
+    "walled": (302, "", {"Location": "/login"}),
+    "circular": (302, "", {"Location": "?again"}),
+    "challenged": (403, _WALL, {"Server": "cloudflare", "cf-mitigated": "challenge"}),
+    "huge": (200, f"<html>{'large ' * 50_000}</html>", {}),
+    "cut": (200, "<html>half of a page", {"Content-Length": "900"}),
+    "undecodable": (200, "<html>this is no gzip</html>", {"Content-Encoding": "gzip"}),
+    "picture": (200, "no page", {"Content-Type": "image/png"}),
+}
+"""Status, text and headers of each state that has one answer for all pages."""
 NEW_COMMENT_S = 3.0
 """Time between two new comments of a forum, so that pages are wanted while a state lasts."""
 
@@ -65,8 +85,8 @@ comment:
 class Forum:
     """A forum of a few boards with a few threads each, which get new comments. `state` is its illness, empty for none.
 
-    The illnesses: denied, failing, busy, maintenance, hanging, redesigned, textless, uncounted, miscounted, board_gone,
-    board_empty, empty, threads_gone, dead_posts, ill_posts, guest. `robots` is the text of robots.txt, or its status.
+    The illnesses: those of `EVERYWHERE` and `STATUSES`, hanging, redesigned, textless, uncounted, miscounted,
+    board_empty, empty, threads_gone, mislabelled. `robots` is the text of robots.txt, or its status.
     """
 
     state: str = ""
@@ -106,19 +126,15 @@ class Forum:
         kind, _, rest = path.strip("/").partition("/")
         if kind == "robots.txt":
             return (self.robots, "") if isinstance(self.robots, int) else (200, self.robots)
-        if self.state in ("denied", "failing", "busy"):
-            return STATUSES[self.state], "<html>no</html>"
-        if self.state == "maintenance":
-            return 200, "<html><title>Maintenance</title><h1>We are back soon</h1></html>"
-        if self.state == "guest":
-            return 200, "<html><title>guest</title>please log in</html>"
+        if self.state in EVERYWHERE:
+            return EVERYWHERE[self.state][:2]
         if kind == "list":
             return self._list(int(rest.split("/")[0]))
         return self._post(int(rest)) if kind == "post" else (404, "")
 
     def _list(self, board: int) -> tuple[int, str]:
-        if self.state == "board_gone" and board == 1:
-            return 404, ""
+        if self.state in STATUSES and self.state.startswith("board") and board == 1:
+            return STATUSES[self.state], ""
         is_empty = self.state == "empty" or (self.state == "board_empty" and board == 1)
         rows = "" if is_empty else "".join(map(self._row, range(board * 100, board * 100 + self.threads)))
         return 200, (
@@ -156,7 +172,7 @@ class Forum:
             f'<html><title>Thread {thread}</title><article class="post" data-board="{thread // 100}">'
             f'<h1 class="title">Thread {thread}</h1><a class="author" href="/u/7">ann</a>'
             f'<div class="created">{_time(BORN)}</div><span class="replies">{count}</span>'
-            f'<div class="{body}">Text of {thread}</div></article>'
+            f'<div class="{body}">Text of {thread}, größer als 中文</div></article>'
             f'<nav class="pager" data-pages="1"></nav>{comments}</html>'
         )
 
@@ -175,14 +191,19 @@ class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         forum = self.server.forum
         time.sleep(HANGS_S if forum.state == "hanging" else forum.latency_s)
-        status, text = forum.answer(urlsplit(self.path).path)
+        path = urlsplit(self.path).path
+        status, text = forum.answer(path)
         forum.asked[status] += 1
-        data = text.encode()
+        data = text.encode("gb18030" if forum.state == "mislabelled" else "utf-8")
+        headers = {"Content-Type": _HTML, "Content-Length": str(len(data))}
+        if forum.state in EVERYWHERE and path != "/robots.txt":
+            headers |= EVERYWHERE[forum.state][2]
         self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+        self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

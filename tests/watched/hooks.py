@@ -1,4 +1,4 @@
-"""A hook that fails."""
+"""Functions of a site that fail."""
 
 from __future__ import annotations
 
@@ -10,3 +10,12 @@ def raises(site: str, item: object) -> None:
         RuntimeError: always.
     """
     raise RuntimeError(f"{site}: no")
+
+
+def raises_at(request: object, parent: object) -> int:
+    """Fail at each priority that is asked for.
+
+    Raises:
+        RuntimeError: always.
+    """
+    raise RuntimeError(f"{request} on {parent}: no")

@@ -2,185 +2,107 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.flow.world import CELERY
+from crawl_tasks.monitor.problems.registry import KINDS
 from tests.waiting import eventually
+from tests.watched.backends import BACKEND_STATES
 from tests.watched.forum import Forum
-from tests.watched.places import Installation, Row, judgement
+from tests.watched.places import PROMETHEUS, Installation, Row, judgement
+from tests.watched.processes import PROCESS_STATES
+from tests.watched.remedies import is_last, is_look, start_celery, type_it, typed_commands
+from tests.watched.whole import WholeState
 
-Act = Callable[[Installation], None]
-
-MOST_S: Final = 150.0
-
-
-def _nothing(there: Installation) -> None:
-    time.sleep(0)
-
-
-def ends(*names: str) -> Act:
-    def act(there: Installation) -> None:
-        for name in names:
-            there.world.processes[name].terminate()
-        for name in names:
-            there.world.processes.pop(name).wait()
-
-    return act
-
-
-def kills(name: str) -> Act:
-    return lambda there: there.world.kill(name)
-
-
-def starts_worker(name: str, queues: str) -> Act:
-    return lambda there: there.world.start_worker(name, queues) and None
-
-
-def starts_beat(there: Installation) -> None:
-    there.world.start("beat", *CELERY, "beat")
-
-
-def _sender(there: Installation) -> None:
-    there.world.start("alerts", sys.executable, "-m", "crawl_tasks", "alerts")
-    eventually(lambda: there.world.client.hexists("crawl:stats", "alerts_at"))
-
-
-def _crash_again_and_again(there: Installation) -> None:
-    for turn in range(4):
-        births = there.world.client.zcard("crawl:births")
-        there.world.worker(f"crashing{turn}", "list")
-        eventually(lambda known=births: there.world.client.zcard("crawl:births") > known)
-        there.world.kill(f"crashing{turn}")
-
-
-def _freeze(name: str) -> Act:
-    return lambda there: os.killpg(there.world.processes[name].pid, signal.SIGSTOP)
-
-
-def _thaw(name: str) -> Act:
-    return lambda there: os.killpg(there.world.processes[name].pid, signal.SIGCONT)
-
-
-def _fill_redis(there: Installation) -> None:
-    there.world.client.config_set("maxmemory", 1)
-
-
-def _free_redis(there: Installation) -> None:
-    there.world.client.config_set("maxmemory", 0)
-
-
-def _empty_redis(there: Installation) -> None:
-    there.world.client.flushall()
-
-
-def _recover(there: Installation) -> None:
-    code, text = there.command("recover")
-    assert code == 0, text
-
-
-def _lock_database(there: Installation) -> None:
-    there.locker = sqlite3.connect(there.world.directory / "crawl.db", isolation_level=None)  # type: ignore[attr-defined]
-    there.locker.execute("begin exclusive")  # type: ignore[attr-defined]
-
-
-def _unlock_database(there: Installation) -> None:
-    there.locker.rollback()  # type: ignore[attr-defined]
-    there.locker.close()  # type: ignore[attr-defined]
-
-
-def _break_database(there: Installation) -> None:
-    with closing(sqlite3.connect(there.world.directory / "crawl.db")) as database:
-        database.execute("alter table comments rename to comments_away")
-        database.commit()
-
-
-def _mend_database(there: Installation) -> None:
-    with closing(sqlite3.connect(there.world.directory / "crawl.db")) as database:
-        database.execute("drop table if exists comments")
-        database.execute("alter table comments_away rename to comments")
-        database.commit()
-
-
-@dataclass(frozen=True)
-class WholeState:
-    """A state of an installation. `kinds` are told of it, by name and subject."""
-
-    name: str
-    what: str
-    kinds: tuple[str, ...]
-    begin: Act
-    mend: Act = _nothing
-    before: Act = _nothing
-    workers: tuple[str, ...] = ("list", "detail", "store")
-    ends: bool = True
-
-
-WHOLE_STATES = (
-    WholeState("nodetail", "no worker of posts and comments", ("CrawlNoWorker comment", "CrawlNoWorker post"),
-               ends("detail"), starts_worker("detail", "detail")),
-    WholeState("nobeat", "beat is dead", ("CrawlBeatSilent",), kills("beat"), starts_beat),
-    WholeState("nothing", "no process runs", ("CrawlBeatSilent", "CrawlNoWorker list"),
-               ends("list", "detail", "store", "beat"), ends=False),
-    WholeState("nostore", "no worker stores", ("CrawlNoWorker store",), ends("store"), starts_worker("store", "store")),
-    WholeState("frozen", "a worker is frozen", ("CrawlNoWorker list",), _freeze("list"), _thaw("list")),
-    WholeState("crashing", "a worker is killed again and again", ("CrawlWorkersDie",), _crash_again_and_again,
-               ends=False),
-    WholeState("nosender", "the sender of alerts is killed", ("CrawlAlertsSilent",), kills("alerts"), _sender,
-               before=_sender),
-    WholeState("full", "Redis is full", ("CrawlRedisRefuses",), _fill_redis, _free_redis),
-    WholeState("emptied", "Redis was emptied", ("CrawlHalted",), _empty_redis, _recover),
-    WholeState("locked", "the database is locked", ("CrawlStoreFails",), _lock_database, _unlock_database),
-    WholeState("tableless", "a table of the database is gone", ("CrawlStoreFails",), _break_database, _mend_database),
-)  # fmt: skip
+MOST_S: Final = 180.0
+WHOLE_STATES: Final = (*PROCESS_STATES, *BACKEND_STATES)
 
 
 def try_whole(state: WholeState, directory: Path) -> str:
     """Bring about a state, and return a line of the table."""
     there = Installation(directory)
     try:
-        there.add("forum", Forum())
-        assert there.command("sites", "check")[0] == 0
-        for name in state.workers:
-            there.world.start_worker(name, name)
-        for name in state.workers:
-            there.world.wait_for_worker(name)
-        there.start(workers=False)
-        eventually(lambda: _answers(there), every_s=0.5)
-        eventually(lambda: (there.world.directory / "crawl.db").exists())
-        state.before(there)
-        time.sleep(5)
+        _start(there, state)
         state.begin(there)
-        told, rules, silent = _follow(there, state)
+        told, rules, faults = _follow(there, state)
         code, rows = there.check()
         views = {"check": _names(rows), "status": _names(there.status()), "api": _names(there.snapshot())}
         if not views["status"]:
             del views["status"]  # it ends with an error that says the same
+        if len({tuple(view) for view in views.values()}) != 1:
+            faults.append(f"contradiction: {views}")
+        faults += [f"told besides: {name}" for name in views["check"] if name not in state.kinds + state.also]
+        faults += _type(there, rows, looks=True)
         state.mend(there)
-        began = time.monotonic()
-        gone = None
-        while state.ends and gone is None and time.monotonic() - began < MOST_S:
-            gone = None if set(_names(there.snapshot())) & set(state.kinds) else time.monotonic() - began
-            time.sleep(0.5)
-        same = len({tuple(view) for view in views.values()}) == 1
-        return (
-            f"{state.name:10} check={code} {views['check']} {'' if same else views} told={told} silent={silent}"
-            f" rules={rules} gone={gone} left={_names(there.check()[1])}"
-        )
+        faults += _type_mends(there, state, rows)
+        gone = _end(there, state)
+        if state.ends and gone is None:
+            faults.append("told after it was mended")
+        cells = [state.what, ", ".join(f"`{name}`" for name in views["check"]), str(code), _seconds(told)]
+        fired = ", ".join(f"{subject}: {names}" for subject, names in rules.items())
+        return f"| {' | '.join([*cells, fired or '-', _seconds(gone), '; '.join(faults) or 'none'])} |"
     finally:
         there.close()
 
 
+def _start(there: Installation, state: WholeState) -> None:
+    state.prepare(there)
+    there.add("forum", Forum(), more=state.site)
+    code, text = there.command("sites", "check")
+    assert code == 0, text
+    for name in state.workers:
+        there.world.start_worker(name, name)
+    for name in state.workers:
+        there.world.wait_for_worker(name)
+    there.start(workers=False)
+    eventually(lambda: _answers(there), every_s=0.5)
+    state.before(there)
+    eventually(lambda: there.posts_done() > 0 or state.is_from_start, every_s=0.5)
+    time.sleep(5)
+
+
+def _type(there: Installation, rows: list[Row], *, looks: bool) -> list[str]:
+    """Type the commands that look, or the others but for those that give a site up."""
+    return [
+        fault
+        for subject in {row["subject"] for row in rows}
+        for typed in typed_commands(rows, subject)
+        if typed and is_look(typed) == looks and not is_last(typed)
+        for fault in type_it(there, typed)
+    ]
+
+
+def _type_mends(there: Installation, state: WholeState, rows: list[Row]) -> list[str]:
+    if not state.types:
+        return []
+    if state.types == "celery":
+        return [] if start_celery(there, rows) else ["no remedy names celery"]
+    subjects = {row["subject"] for row in rows}
+    commands = [" ".join(typed) for subject in subjects for typed in typed_commands(rows, subject)]
+    named = any(command.startswith(state.types) for command in commands)
+    return _type(there, rows, looks=False) if named else [f"no remedy names {state.types}"]
+
+
+def _end(there: Installation, state: WholeState) -> float | None:
+    """Wait until the state is told no more, and return after how many seconds."""
+    began = time.monotonic()
+    while state.ends and time.monotonic() - began < MOST_S:
+        if not set(_names(there.snapshot())) & set(state.kinds):
+            return time.monotonic() - began
+        time.sleep(0.5)
+    return None
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.0f} s"
+
+
 def _follow(there: Installation, state: WholeState) -> tuple[float | None, dict[str, list[str]], list[str]]:
+    """Wait until the state is told and its rules fire. Return when it was told, what fires, and what is silent."""
+    wanted = {name for name in state.kinds if KINDS[name.split()[0]].rule}
     began = time.monotonic()
     told: float | None = None
     firing: dict[str, list[str]] = {}
@@ -190,11 +112,17 @@ def _follow(there: Installation, state: WholeState) -> tuple[float | None, dict[
         fired = {f"{name} {subject}".strip() for subject, names in firing.items() for name in names}
         if told is None and set(state.kinds) <= set(found):
             told = time.monotonic() - began
-        if told is not None and set(state.kinds) <= fired:
+        if told is not None and (PROMETHEUS is None or wanted <= fired):
             break
         time.sleep(1)
-    found = _names(there.snapshot())
-    return told, firing, [name for name in state.kinds if name not in found]
+    else:
+        return (
+            told,
+            firing,
+            [f"silent: {name}" for name in state.kinds if name not in found]
+            + [f"no rule fires: {name}" for name in wanted - fired],
+        )
+    return told, firing, []
 
 
 def _names(rows: list[Row]) -> list[str]:

@@ -8,19 +8,20 @@ import re
 import shutil
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import chdir
+from collections.abc import Mapping
+from contextlib import ExitStack, chdir
 from pathlib import Path
 from typing import Any
 
-import click
 from click.testing import CliRunner
 
 from crawl_tasks.cli.main import cli
 from crawl_tasks.local.redis_server import RedisServer, free_port
 from crawl_tasks.monitor.problems.registry import KINDS
 from crawl_tasks.monitor.problems.setup_kinds import SETUP_KINDS
+from tests.alerts.receiver import Inbox
 from tests.flow.world import CELERY, ROOT, World
+from tests.store.conftest import Cluster
 from tests.unit.docker_files import read_yaml
 from tests.watched.forum import Forum, write_site
 
@@ -40,8 +41,14 @@ class Installation:
     """A Redis, a directory of sites, and whatever processes a state needs."""
 
     def __init__(self, directory: Path, *redis_options: str) -> None:
+        self.stack, self.held = ExitStack(), ExitStack()
+        """What ends with the installation, and what holds it up for a while."""
         self.server = RedisServer(directory / "redis")
         self.server.start()
+        self.scrape_s = 2
+        self.other: RedisServer
+        self.cluster: Cluster
+        self.inbox: Inbox
         self.world = World(directory, self.server)
         self.sites = directory / "config" / "sites"
         self.sites.mkdir(parents=True)
@@ -55,8 +62,15 @@ class Installation:
         """End everything."""
         for forum in self.forums.values():
             forum.close()
+        self.held.close()
         self.world.close()
+        self.stack.close()
         self.server.stop()
+
+    @property
+    def database(self) -> Path:
+        """Return the file of the database, where it is SQLite."""
+        return self.world.directory / "crawl.db"
 
     def add(self, name: str, forum: Forum, **site: str) -> None:
         """Add a forum and its site file."""
@@ -71,6 +85,13 @@ class Installation:
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result.exit_code, result.output
+
+    def restart_worker(self) -> None:
+        """End the worker of all queues in order, and start another one in its place."""
+        before = self.world.processes.pop("worker")
+        before.terminate()
+        before.wait()
+        self.world.worker("worker", "list,detail,store", "-c", "16")
 
     def start(self, *, workers: bool = True, beat: bool = True, watchers: bool = True) -> None:
         """Start a worker of all queues, beat, and what watches."""
@@ -89,7 +110,7 @@ class Installation:
         hasty.write_text(re.sub(r"(?<=\[)\d+[mh](?=\])|(?<=for: )\w+|(?<=offset )\w+", _faster, rules), "utf-8")
         scraped = {"job_name": "crawl", "static_configs": [{"targets": [self.exporter[7:]]}]}
         document = {
-            "global": {"scrape_interval": "2s", "evaluation_interval": "2s"},
+            "global": {"scrape_interval": f"{self.scrape_s}s", "evaluation_interval": "2s"},
             "rule_files": [str(hasty)],
             "scrape_configs": [scraped],
         }
@@ -97,6 +118,11 @@ class Installation:
         configuration.write_text(json.dumps(document))
         options = [f"--config.file={configuration}", f"--storage.tsdb.path={self.world.directory / 'prometheus'}"]
         self.world.start("prometheus", program, *options, f"--web.listen-address={self.prometheus[7:]}")
+
+    def posts_done(self) -> int:
+        """Count the posts that were read, in whatever cell."""
+        rows = json.loads(get(f"{self.exporter}/api/snapshot"))["sites"]
+        return sum(int(row["stages"]["post"]["done"]) for row in rows)
 
     # -- the places ----------------------------------------------------------------------------------------
 
@@ -135,24 +161,6 @@ def judgement(rows: list[Row]) -> Judgement:
     for row in rows:
         found.setdefault(row["subject"], []).append(row["name"])
     return found
-
-
-def commands_in(remedy: str, subject: str) -> Iterator[list[str]]:
-    """Return the commands that a remedy names, as a person types them: up to the first word that is none of it."""
-    for match in re.finditer(r"crawl-tasks ([^;,()]+)", remedy):
-        command: click.Command = cli
-        typed: list[str] = []
-        takes_value = False
-        for word in match[1].split():
-            inner = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
-            if inner is None and not (takes_value or word.startswith("-") or (subject and subject in word)):
-                break
-            takes_value = word.startswith("-") and any(
-                isinstance(one, click.Option) and word in one.opts and not one.is_flag for one in command.params
-            )
-            command = inner or command
-            typed.append(word)
-        yield typed
 
 
 def get(url: str) -> str:

@@ -48,9 +48,24 @@ def _quick(there: Installation, name: str) -> None:
     there.forums[name].latency_s = 0.0
 
 
-def _allow(there: Installation, name: str) -> None:
-    there.forums[name].robots = 404
-    there.world.client.delete(f"crawl:robots:http://127.0.0.1:{there.forums[name].port}")
+def robots(answer: str | int) -> Act:
+    def act(there: Installation, name: str) -> None:
+        there.forums[name].robots = answer
+        # Its copy lasts a day.
+        there.world.client.delete(f"crawl:robots:http://127.0.0.1:{there.forums[name].port}")
+
+    return act
+
+
+_allow = robots(404)
+
+
+def reads_robots(answer: str | int) -> Act:
+    def act(there: Installation, name: str) -> None:
+        robots(answer)(there, name)
+        there.restart_worker()  # each process keeps a copy of its own
+
+    return act
 
 
 def _stop_long_ago(*arguments: str) -> Act:
@@ -63,6 +78,14 @@ def _stop_long_ago(*arguments: str) -> Act:
         client.hincrby("crawl:changes", name, 1)
 
     return act
+
+
+def _hold_long_ago(there: Installation, name: str) -> None:
+    types("schedule", "hold", f"{name}/2")(there, name)
+    client, key = there.world.client, f"crawl:s:{name}:unwatched"
+    since, _, rest = (client.hget(key, "2") or b"").decode().partition(" ")
+    client.hset(key, "2", f"{int(since) - WEEK_MS} {rest}")
+    client.hincrby("crawl:changes", name, 1)
 
 
 def _take_file_away(there: Installation, name: str) -> None:
@@ -167,4 +190,37 @@ STATES = (
           site={"base": "http://nowhere.invalid"}, ends=False),
     State("goal", "a goal that cannot be met", ("CrawlGoalMissed",), is_from_start=True, ends=False,
           site={"more": "freshness: {goal_s: 2, requests_s: 0.02}\n"}),
+    State("robotsturns", "robots.txt begins to forbid everything", ("CrawlNoPages",), reads_robots(NOT_ROBOTS),
+          reads_robots(404)),
+    State("robotsbreaks", "robots.txt begins to answer 500", ("CrawlSiteRefuses",), reads_robots(500), _allow),
+    State("robotsbig", "robots.txt has 2 MB", (), reads_robots("User-agent: *\nDisallow: /x\n" * 70_000), _allow),
+    State("limited", "429 to everything, for ten minutes", ("CrawlSiteRefuses",), becomes("limited"), becomes(""),
+          ends=False),
+    State("blank", "200 without a text", ("CrawlParserBroken",), becomes("blank"), becomes(""), types=_RETRY),
+    State("moved", "everything redirects to another host", ("CrawlNoPages",), becomes("moved"), becomes("")),
+    State("walled", "everything redirects to a login", ("CrawlNoPages",), becomes("walled"), becomes("")),
+    State("circular", "everything redirects to itself", ("CrawlNoPages",), becomes("circular"), becomes("")),
+    State("challenged", "a wall against robots", ("CrawlDenied",), becomes("challenged"), becomes(""),
+          types=_RETRY),
+    State("huge", "pages larger than the limit", ("CrawlNoPages",), becomes("huge"), becomes(""),
+          site={"gate": ", max_body_bytes: 65536"}),
+    State("cut", "each answer breaks off", ("CrawlNoPages",), becomes("cut"), becomes("")),
+    State("undecodable", "pages in an encoding that they do not have", ("CrawlNoPages",), becomes("undecodable"),
+          becomes("")),
+    State("picture", "pictures in the place of pages", ("CrawlParserBroken",), becomes("picture"), becomes(""),
+          types=_RETRY),
+    State("mislabelled", "another charset than the pages name", (), becomes("mislabelled"), becomes("")),
+    State("boarddenied", "a board answers 403", ("CrawlBoardsUnwatched",), becomes("board_denied"), becomes(""),
+          types=_RETRY),
+    State("boardfailing", "a board answers 500", ("CrawlBoardsUnwatched",), becomes("board_failing"), becomes(""),
+          also=("CrawlRetrying",), types=_RETRY),
+    State("nightly", "quiet hours at all hours", ("CrawlResting",), is_from_start=True, ends=False,
+          site={"gate": ", quiet_hours: ['00:00-12:00', '12:00-00:00']"}),
+    State("proxyless", "its proxy is away", ("CrawlSiteRefuses",), is_from_start=True, ends=False,
+          site={"more": "proxy: http://127.0.0.1:9\n"}),
+    State("untrusted", "its certificate is of nobody known", ("CrawlNoPages",), is_from_start=True, ends=False),
+    State("flushed", "its guard was flushed", (), types("sites", "flush", "NAME", "--guard")),
+    State("unpriced", "its function of priorities raises", ("CrawlHooksFail",), is_from_start=True, ends=False,
+          site={"more": "priority_of: 'tests.watched.hooks:raises_at'\n"}),
+    State("heldlong", "a board is held since a week", ("CrawlBoardsHeldLong",), _hold_long_ago, types="schedule go"),
 )  # fmt: skip

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.waiting import eventually
-from tests.watched.places import PROMETHEUS, Installation, Row, commands_in, get, judgement
+from tests.watched.places import PROMETHEUS, Installation, Row, get, judgement
+from tests.watched.remedies import is_last, is_look, type_it, typed_commands
 from tests.watched.states import State
 
 THREADS: Final = 6
@@ -81,6 +82,13 @@ class Trial:
             for state in self.states
         )
 
+    def look(self) -> None:
+        """Type the commands of remedies that look, in the states that they are for."""
+        for state in self.states:
+            for typed in typed_commands(self._problems, state.name):
+                if is_look(typed):
+                    self.courses[state.name].failed += type_it(self.there, typed)
+
     def ask(self) -> int:
         """Ask each place until all say the same, for some looks at most, and return the exit code of `check`."""
         for _ in range(5):
@@ -100,21 +108,24 @@ class Trial:
         """Mend each cause, type the commands of its remedies, and wait until none is told, for at most so long."""
         for state in self.states:
             state.mend(self.there, state.name)
-            if state.types:
-                self._type_remedies(state)
+            self._type_remedies(state)
         self._follow(most_s, self._note_ended)
 
     def _type_remedies(self, state: State) -> None:
-        remedies = [row["remedy"] for row in self._problems if row["subject"] == state.name]
-        lines = {tuple(typed) for remedy in remedies for typed in commands_in(remedy, state.name)}
-        meant = [typed for typed in lines if " ".join(typed).startswith(state.types)]
+        commands = typed_commands(self._problems, state.name)
         failed = self.courses[state.name].failed
-        if not meant:
+        if state.types and not any(" ".join(typed).startswith(state.types) for typed in commands):
             failed.append(f"no remedy names {state.types}")
-        for typed in meant:
-            code, text = self.there.command(*typed)
-            if code:
-                failed.append(f"{' '.join(typed)} ended with {code}: {text.strip()}")
+        for typed in commands:
+            if not is_look(typed) and not is_last(typed):
+                failed += type_it(self.there, typed)
+
+    def give_up(self) -> None:
+        """Type the commands of remedies that give a site up."""
+        for state in self.states:
+            for typed in typed_commands(self._problems, state.name):
+                if is_last(typed):
+                    self.courses[state.name].failed += type_it(self.there, typed)
 
     def _note_ended(self, at_s: float) -> bool:
         found = judgement(self.there.snapshot())

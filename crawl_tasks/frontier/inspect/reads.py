@@ -86,13 +86,15 @@ class ProcessHealth:
 
     `births` are the first heartbeats of the last quarter of an hour, in ms, of processes that have not ended in order,
     by name and birth. `starts` counts all processes so far. A sender looked for alerts at `alerts_at_ms`, 0 for none
-    that was or that ended in order, and looks every `alerts_every_ms`.
+    that was or that ended in order, and looks every `alerts_every_ms`. No receiver has taken its messages since
+    `alerts_unsent_at_ms`, 0 where they are taken.
     """
 
     births: Mapping[str, int] = field(default_factory=dict)
     starts: int = 0
     alerts_at_ms: int = 0
     alerts_every_ms: int = 0
+    alerts_unsent_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,8 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     if not sizes.get(RENDER_QUEUE) and not any(RENDER_QUEUE in text.decode().split(",") for text in serves.values()):
         sizes.pop(RENDER_QUEUE, None)
     born = {name.decode(): int(at) for name, at in births}
-    process_health = ProcessHealth(
-        born, *(counters.pop(name, 0) for name in ("worker_starts", "alerts_at", "alerts_every"))
-    )
+    numbers = ("worker_starts", "alerts_at", "alerts_every", "alerts_unsent_at")
+    process_health = ProcessHealth(born, *(counters.pop(name, 0) for name in numbers))
     return Health(
         at_ms=now,
         produced_at_ms=counters.pop("produced_at", 0),

@@ -90,7 +90,9 @@ def _threads_few(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _no_site(window: Window) -> Iterator[tuple[str, Fields]]:
-    if not window.snapshot.sites and not window.snapshot.health.halted:
+    snapshot = window.snapshot
+    # A cell that does not answer may hold all of them.
+    if not (snapshot.sites or snapshot.health.halted or snapshot.down):
         yield "", {}
 
 

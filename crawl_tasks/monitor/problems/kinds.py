@@ -92,7 +92,7 @@ class Kind:
     def problem(self, subject: str = "", **fields: object) -> Problem:
         """Return the problem of a subject."""
         said = self.one if self.one and fields.get("count") == 1 else self.text
-        text, remedy = (gettext(part, subject=subject, **fields) for part in (said, self.remedy))
+        text, remedy = [gettext(part, subject=subject, **fields) for part in (said, self.remedy)]
         return Problem(self.name, self.severity, subject, text, remedy)
 
     def fields(self) -> set[str]:

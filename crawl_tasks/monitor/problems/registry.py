@@ -34,6 +34,7 @@ _OF_A_CRAWL = frozenset(
         "CrawlStoreFails",
         "CrawlWorkersDie",
         "CrawlAlertsSilent",
+        "CrawlAlertsUnsent",
     )
 )
 """Kinds that tell of processes that are missing or slow, while none is meant to run."""
@@ -53,13 +54,7 @@ def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> 
     whole = Window(snapshot)
     parts = [Window(part) for part in snapshot.parts]
     found = [
-        # A site is in one cell, so that its name says enough.
-        (
-            window.snapshot.cell,
-            kind.problem(subject, **fields)._replace(
-                cell=window.snapshot.cell if snapshot.parts and kind.scope not in ("site", "cell") else ""
-            ),
-        )
+        (window.snapshot.cell, _in_cell(kind.problem(subject, **fields), kind, window.snapshot.cell if parts else ""))
         for kind in kinds
         if not (snapshot.is_at_rest and kind.name in _OF_A_CRAWL)
         for window in ([whole] if not parts or kind.is_of_all_cells else parts)
@@ -68,6 +63,11 @@ def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> 
     ]
     # Those of one severity keep their order, in which causes come first.
     return sorted(with_inhibited(found), key=lambda one: -one.problem.severity.rank)
+
+
+def _in_cell(problem: Problem, kind: Kind, cell: str) -> Problem:
+    # A site is in one cell, so that its name says enough.
+    return problem._replace(cell=cell) if cell and kind.scope not in ("site", "cell") else problem
 
 
 class CurrentProblems:

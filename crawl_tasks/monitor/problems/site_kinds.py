@@ -55,7 +55,7 @@ _UNREADABLE = f"""{increase('crawl_failures_total{reason="parse"}', "30m")}
 or {_all_fail("parse")}
 unless {SITE} crawl_breaker_open == 1"""
 # The second part is of a forum with a few boards, whose pages are all denied, and which is asked seldom then.
-_DENIED = f"""{increase('crawl_failures_total{reason="access_denied"}', "30m")} >= {conditions.DENIED_LEAST}
+_DENIED = f"""{increase('crawl_failures_total{reason=~"access_denied|challenge"}', "30m")} >= {conditions.DENIED_LEAST}
 or {_all_fail("access_denied")}"""
 _LOGIN_REFUSED = f"""{increase('crawl_failures_total{reason="login"}', "30m")} > 0"""
 # Pages that wait for a login are refused too: one cause, one alert.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from crawl_tasks.errors import AccessDenied, Challenged
 from crawl_tasks.frontier.inspect.request_counts import UnwatchedBoard, UnwatchedState
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext
@@ -20,6 +21,8 @@ LONG_S: Final = 86_400
 """Time in seconds after which a decision that stops a site or a board is told as a warning."""
 BACKLOG_SHARE: Final = 0.5
 MOST_NAMED: Final = 10
+DENIALS: Final = (AccessDenied.reason, Challenged.reason)
+"""Reasons of pages that the forum keeps from us: by a status, or by a wall against robots."""
 
 
 def no_pages(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -34,10 +37,14 @@ def no_pages(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def fails_all(site: SiteSnapshot, reason: str) -> bool:
-    """Return whether all attempts since the last page failed for a reason, many of them or a board's first page."""
-    if not site.failed_in_a_row or site.failing.reasons != (reason,):
+    """Return whether all attempts since the last page failed for a reason, many of them or a board's first page.
+
+    A wall against robots counts as a denial.
+    """
+    alike = DENIALS if reason in DENIALS else (reason,)
+    if not site.failed_in_a_row or not site.failing.reasons or not set(site.failing.reasons).issubset(alike):
         return False
-    return site.failed_in_a_row >= NO_PAGE_LEAST or any(one.reason == reason for one in site.unread)
+    return site.failed_in_a_row >= NO_PAGE_LEAST or any(one.reason in alike for one in site.unread)
 
 
 def boards_unwatched(site: SiteSnapshot) -> Fields | None:

@@ -41,6 +41,11 @@ def _alerts_silent(window: Window) -> Iterator[tuple[str, Fields]]:
         yield "", {"duration": duration(silent_s)}
 
 
+def _alerts_unsent(window: Window) -> Iterator[tuple[str, Fields]]:
+    if unsent_s := window.snapshot.alerts_unsent_s:
+        yield "", {"duration": duration(unsent_s)}
+
+
 WORKER_KINDS = (
     Kind("CrawlWorkersDie", Severity.CRITICAL,
          "{count} workers died within 15 minutes without ending in order: they are killed, or crash at once",
@@ -56,6 +61,12 @@ WORKER_KINDS = (
          "start crawl-tasks alerts; one that shall not run any more is ended by Ctrl-C or SIGTERM",
          condition=_alerts_silent,
          rule=AlertRule(f"{of_installation('crawl_alerts_silent_seconds')} > 0\n{TAKES_WRITES}", "1m",
+                        {"duration": "{{ $value | humanizeDuration }}"})),
+    Kind("CrawlAlertsUnsent", Severity.CRITICAL,
+         "no receiver has taken the messages of crawl-tasks alerts for {duration}",
+         "its log says why (alert not delivered): mend CRAWL_ALERT_TO or the receiver, and they are sent again",
+         condition=_alerts_unsent,
+         rule=AlertRule(f"{of_installation('crawl_alerts_unsent_seconds')} > 0", "1m",
                         {"duration": "{{ $value | humanizeDuration }}"})),
     Kind("CrawlVersionsDiffer", Severity.INFO, "the workers have several versions: {versions}",
          "nothing, while they are being replaced; else restart those with the older one", condition=_versions),

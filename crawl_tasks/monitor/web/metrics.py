@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from crawl_tasks.errors import AccessDenied, ArchiveFailed, Hung, LoginRefused, ParseError
+from crawl_tasks.errors import AccessDenied, ArchiveFailed, Challenged, Hung, LoginRefused, ParseError
 from crawl_tasks.frontier.histogram import Histogram
 from crawl_tasks.frontier.inspect.request_counts import UnwatchedState
 from crawl_tasks.frontier.replies import NoLease
@@ -34,7 +34,7 @@ OUTCOMES = [
 RESTORED = [(f'kind="{kind.value}"', f"{kind.value}:restored") for kind in Kind]
 
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
-ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, ArchiveFailed, LoginRefused)}
+ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, Challenged, ArchiveFailed, LoginRefused)}
 OWN_ALERTED = dict.fromkeys(OWN_FAILURES, 0)
 FOR_ALL = [(one, labels(reason=one)) for one in (AccessDenied.reason, ParseError.reason)]
 OWN_NOTHING: list[Sample] = [(labels(name=name), 0) for name in OWN_FAILURES]
@@ -168,6 +168,8 @@ FAMILIES = (
            one(lambda snap: snap.health.process_health.alerts_at_ms / 1000)),
     Family("crawl_alerts_silent_seconds", G, (), "For how long a sender of alerts has missed its looks, 0 for none.",
            one(lambda snap: snap.alerts_silent_s)),
+    Family("crawl_alerts_unsent_seconds", G, (), "For how long no receiver has taken the messages of a sender of"
+           " alerts, 0 where one does.", one(lambda snap: snap.alerts_unsent_s)),
     Family("crawl_outbox_pages", G, (), "Pages whose items are not stored yet.", one(lambda snap: snap.outbox)),
     Family("crawl_outbox_limit_pages", G, (), "Waiting pages from which on nothing is fetched (CRAWL_OUTBOX_MAX).",
            one(lambda snap: snap.health.outbox_max)),

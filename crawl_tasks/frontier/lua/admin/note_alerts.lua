@@ -1,5 +1,6 @@
 -- Note the alerts that fire now, so that each is sent once when it begins, again after a while, and once when it ends,
--- with any number of senders. A notice that could not be sent is undone, and comes again at the next look.
+-- with any number of senders. A notice that could not be sent is undone, and comes again at the next look; since when is noted
+-- until a look has nothing to send.
 -- KEYS 1: key prefix
 -- ARGV 1: claim, undo, or leave: the sender ends in order, and nobody need miss it
 -- ARGV 2: claim: ms after which a lasting alert is sent again. undo: begins, lasts or ended
@@ -12,6 +13,7 @@ local now, key = now_ms(), P .. ':alarms'
 local text = function(ms) return string.format('%.0f', ms) end
 
 if ARGV[1] == 'undo' then
+  redis.call('HSETNX', P .. ':stats', 'alerts_unsent_at', text(now))
   if ARGV[2] == 'begins' then
     redis.call('HDEL', key, ARGV[3])
   else
@@ -21,7 +23,7 @@ if ARGV[1] == 'undo' then
 end
 
 if ARGV[1] == 'leave' then
-  redis.call('HDEL', P .. ':stats', 'alerts_at', 'alerts_every')
+  redis.call('HDEL', P .. ':stats', 'alerts_at', 'alerts_every', 'alerts_unsent_at')
   return {0, {}}
 end
 
@@ -53,4 +55,5 @@ for alert, times in pairs(known) do
     note('ended', alert, string.match(times, '^%d+'))
   end
 end
+if #changes == 0 then redis.call('HDEL', P .. ':stats', 'alerts_unsent_at') end
 return {0, changes}
