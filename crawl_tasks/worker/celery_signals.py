@@ -144,19 +144,24 @@ def start_ticker(sender: Consumer, **_: object) -> None:
     if _FETCHING.intersection(queues) and not has_processes(sender.pool):
         threads = sender.controller.concurrency  # type: ignore[attr-defined]  # the stubs lack it
         runtime().watch_hangs(threads=threads, end=lambda: os.kill(os.getpid(), signal.SIGTERM), tell=tell_hung)
-    if isinstance(sender.pool, ChainPool) and runtime().settings.chain:
-        _begin_chains(sender, sender.pool)
+    if isinstance(sender.pool, ChainPool):
+        _end_softly(sender, sender.pool)
+        if runtime().settings.chain:
+            _begin_chains(sender, sender.pool)
 
 
-def _begin_chains(consumer: Consumer, pool: ChainPool) -> None:
+def _end_softly(consumer: Consumer, pool: ChainPool) -> None:
     controller: Any = consumer.controller  # type: ignore[attr-defined]  # the stubs lack it
     wait = controller.wait_for_soft_shutdown
 
     def wait_without_new_pages() -> None:
-        pool.end_chains()
+        pool.begin_no_more()
         wait()
 
     controller.wait_for_soft_shutdown = wait_without_new_pages
+
+
+def _begin_chains(consumer: Consumer, pool: ChainPool) -> None:
     QoS.refill, QoS.elsewhere = pool.limit, staticmethod(lambda: pool.busy)
     if _FETCHING.intersection(consumer.app.amqp.queues.consume_from):
         page_task = runtime().page_task

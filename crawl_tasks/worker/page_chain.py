@@ -47,6 +47,7 @@ class ChainPool(TaskPool):
         self._consumer: Any = None  # a Consumer, whose stubs lack half
         self._lock = threading.Lock()
         self._turns = 0
+        self._is_ending = False
         self.busy = 0
         """The number of threads within a chain, whose first messages are acknowledged already."""
 
@@ -106,6 +107,11 @@ class ChainPool(TaskPool):
         """End each chain after its present page."""
         self.most = 0
 
+    def begin_no_more(self) -> None:
+        """End each chain, and leave the tasks that no thread has begun: their messages go back when the worker ends."""
+        self._is_ending = True
+        self.end_chains()
+
     def on_stop(self) -> None:
         """End each chain after its present page, and stop."""
         self.end_chains()
@@ -115,6 +121,8 @@ class ChainPool(TaskPool):
         """Leave a page to its end: Python ends no thread. If the worker ends first, the lease gives it back."""
 
     def _run(self, *task: Any) -> None:  # noqa: ANN401 (Celery's)
+        if self._is_ending:
+            return
         thread, consumer = self._thread, self._consumer
         thread.left = self.most
         try:
