@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,12 @@ def note_birth(**_: object) -> None:
 def keep_files_private(**_: object) -> None:
     """Create files for the user of this process only. Not at an import: that may be another program's."""
     keep_private()
+
+
+@signals.celeryd_after_setup.connect
+def leave_out_advice(**_: object) -> None:
+    """Leave out what Celery advises after each lost connection: to cancel the pages in hand, which are leased."""
+    warnings.filterwarnings("ignore", r"\s*In Celery 5\.1 we introduced an optional", PendingDeprecationWarning)
 
 
 @signals.celeryd_after_setup.connect

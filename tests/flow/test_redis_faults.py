@@ -127,6 +127,7 @@ def test_workers_look_for_redis_every_few_seconds_however_long_it_is_away(world:
     eventually(world.is_idle, every_s=0.1)
 
     assert max(max(waits(world, name)) for name in names) <= LONGEST_WAIT_S[1]
+    assert not any("optional breaking change" in world.log_of(name) for name in names)
     assert world.faults() == []
 
 
