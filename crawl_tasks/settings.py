@@ -104,7 +104,7 @@ class Settings(BaseModel):
         None, description="Address or page where a forum's operator reaches you; required for public sites."
     )
     http_client: Literal["requests", "curl"] = Field(
-        "requests", description="HTTP client: requests, or libcurl (pycurl)."
+        "requests", description="HTTP client: requests, or curl (libcurl, by pycurl)."
     )
     ca_file: str = Field(
         "", description="PEM file of certificates to trust in place of certifi's, as for a forum with one of its own."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -12,6 +13,8 @@ from crawl_tasks.model import HttpRequest
 from crawl_tasks.urls import normalize, origin_of
 
 MAX_RETRY_AFTER_S = 86_400.0
+# RFC 9110, 11.6.1. Others that forums behind a company's wall ask for cannot be spoken, and have to be named.
+_SCHEME = re.compile(r"\b(?:Basic|Bearer|Digest|NTLM|Negotiate)\b")
 # Clocks that are kept right differ by seconds. A page with a wrong Date would shift all its relative times.
 _CREDIBLE_S = 300.0
 _MOST_AGE_S = 86_400.0
@@ -42,7 +45,9 @@ def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> Pa
     if status in _GONE:
         return Gone(said)
     if status in _DENIED:
-        return AccessDenied(f"{said}: it wants a login, or does not want us")
+        schemes = sorted(set(_SCHEME.findall(headers.get("www-authenticate", ""))))
+        kind = f" ({', '.join(schemes)})" if schemes else ""
+        return AccessDenied(f"{said}: it wants a login{kind}, or does not want us")
     if status in _REFUSED:
         wait = retry_after_s(headers, now)
         return SlowDown(f"{said}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)

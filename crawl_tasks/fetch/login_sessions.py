@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from crawl_tasks.errors import ConfigError, Fate, LoginRefused, NoTurn, PageError
+from crawl_tasks.fetch.bot_walls import bot_wall_in
 from crawl_tasks.fetch.cookie_jar import SiteCookies, StoredCookie
 from crawl_tasks.fetch.redaction import LEAST_PASSWORD, LEAST_SECRET, is_secret, spellings, without
 from crawl_tasks.fetch.session_store import REFUSED_REST_S, OwnSessions, SessionStore
@@ -31,6 +32,7 @@ Send = Callable[[HttpRequest], Fetched]
 """Sends a request of a login, with the cookies so far, and follows redirects."""
 
 BUSY_WAIT_S: Final = 5.0
+_BY_BROWSER: Final = "stands in its form: log in with a browser, and take its cookies by login.cookie_file"
 
 
 class Sign(Enum):
@@ -107,15 +109,20 @@ class Session:
 
 
 class _Entry:
-    """The requests of a login. `was_member` tells whether an answer was a member's page, as after a right password."""
+    """The requests of a login. `was_member` tells whether an answer was a member's page, as after a right password.
+
+    `captcha` names the captcha that an answer showed.
+    """
 
     def __init__(self, send: Send, is_member: Callable[[Fetched], bool]) -> None:
         self._send, self._is_member = send, is_member
         self.was_member = False
+        self.captcha: str | None = None
 
     def send(self, http: HttpRequest) -> Fetched:
         page = self._send(http)
         self.was_member = self.was_member or self._is_member(page)
+        self.captcha = bot_wall_in(page.headers, page.body) or self.captcha
         return page
 
 
@@ -216,8 +223,9 @@ class Sessions:
                 if entry.was_member and login.name not in self._ended_at_once:
                     self._ended_at_once.add(login.name)
                     raise NoTurn("the session ended right after its login")
-                told = f"the login gave a page without the sign of success: {login.check.url}"
-                raise LoginRefused(f"{told}; {session.cookies.dropped}" if session.cookies.dropped else told)
+                texts = [f"the login gave a page without the sign of success: {login.check.url}"]
+                texts += filter(None, [session.cookies.dropped, entry.captcha and f"{entry.captcha} {_BY_BROWSER}"])
+                raise LoginRefused("; ".join(texts))
             outcome, sealed = "opened", self._sealed(login, session)
             self._ended_at_once.discard(login.name)
         except PageError as error:

@@ -557,6 +557,18 @@ def test_a_form_that_leads_elsewhere_gets_no_password(worker: Members, forum: Me
     assert "no POST to its own origin" in refusal(worker.frontier)
 
 
+def test_a_captcha_in_the_form_of_a_login_that_fails_is_named_with_the_remedy(
+    worker: Members, forum: MembersForum
+) -> None:
+    form = "<form method=post><input name=user><input name=pass><div class=h-captcha data-sitekey=x></div></form>"
+    forum.before_login = lambda visit: visit.reply(form.encode(), Content_Type="text/html") or True
+    worker.begin()
+
+    worker.scan()
+
+    assert "hCaptcha stands in its form: log in with a browser, and take its cookies" in refusal(worker.frontier)
+
+
 def log_in(send: Callable[[HttpRequest], object]) -> dict[str, str]:
     """Log in as a function of a site does."""
     return {"Authorization": f"Bearer {PASSWORD}"}

@@ -40,6 +40,15 @@ def test_status_means(kind, status):
     assert error is None or (URL in str(error) and str(status) in str(error))
 
 
+@pytest.mark.parametrize(
+    ("header", "kind"), [("NTLM", " (NTLM)"), ('Basic realm="a", Negotiate', " (Basic, Negotiate)"), ("Own x", "")]
+)
+def test_a_login_by_header_is_named_by_its_kind(header, kind):
+    error = failure(URL, 401, {"www-authenticate": header}, NOW)
+
+    assert f"it wants a login{kind}, or" in str(error)
+
+
 def test_503_with_retry_after_asks_for_patience():
     error = failure(URL, 503, {"retry-after": "120"}, NOW)
 
