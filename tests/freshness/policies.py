@@ -18,6 +18,7 @@ from tests.freshness.revisit import (
     busy_sums,
     expected_rate,
     interval,
+    most_gap,
     moved_price,
     observe,
     paced,
@@ -119,8 +120,12 @@ class Priced:
     """The policy of this project, by its own functions."""
 
     is_early = True
+    has_news = False
+    """Whether the site has a page of all news."""
 
     def __init__(self, worlds: Sequence[BoardWorld], uniform_h: float) -> None:
+        self.shown = set[int]()
+        """The boards whose own scans met news that the page of all news had told before."""
         self._boards = [BoardHistory() for _ in worlds]
         self._counts = [0] * 24
         self._uniform = uniform_h
@@ -151,8 +156,10 @@ class Priced:
             planned_h = self._intervals[board]
             self._price = moved_price(self._price, len(self._boards), late_h, planned_h)
             self._paces[board] = paced(self._paces[board], planned_h, now_h - old.at_h, 0.0, is_unchanged=False)
-        terms = SiteTerms(self._price, self._mean(), LEAST_H, self._uniform * MOST_GAP, self._busy)
+        terms = SiteTerms(self._price, self._mean(), LEAST_H, 0.0, self._busy)
         new = self._boards[board] = observe(old, scan_of([now_h - time for time in last_replies]), terms, now_h)
+        gap = most_gap(new, has_news=self.has_news, is_shown=board in self.shown)
+        terms = terms._replace(most_h=self._uniform * gap)
         self._items, self._hours = self._items + new.items - old.items, self._hours + new.hours - old.hours
         self._intervals[board] = self._interval(board, new, terms)
         if is_measured(now_h):

@@ -43,6 +43,12 @@ EARLY: Final = 0.8
 MOST_GAP: Final = 24.0
 """The longest gap between two scans of a board, in the intervals of an equal share of the budget."""
 
+HIDDEN_GAP: Final = 4.0
+"""The same of a board that a page of all news hides: between its scans pass as many hours as without that page."""
+
+HIDDEN_ITEMS: Final = 0.5
+"""Items that the scans of a board found beside that page, decayed, from which on it counts as hidden."""
+
 STEPS: Final = 12
 """Steps of bisection for an interval: the last one is below a percent."""
 
@@ -178,6 +184,14 @@ def interval(board: BoardHistory, terms: SiteTerms, cost: float = 1.0) -> float:
         else:
             high = middle
     return math.exp(high)
+
+
+def most_gap(board: BoardHistory, *, has_news: bool, is_shown: bool) -> float:
+    """Return the longest gap between two scans of a board, in the intervals of an equal share of the budget.
+
+    Beside a page of all news a board that this page has never shown, or lately hid items of, has a share of its own.
+    """
+    return HIDDEN_GAP if has_news and (not is_shown or board.items >= HIDDEN_ITEMS) else MOST_GAP
 
 
 def moved_price(price: float, boards: int, late_h: float, interval_h: float) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from tests.freshness.policies import Policy
+from tests.freshness.policies import Policy, Priced
 from tests.freshness.revisit import EARLY
 from tests.freshness.world import BEGIN_H, END_H, BoardWorld, is_measured
 
@@ -69,6 +69,9 @@ class Crawl:
         self._requests, self._longest = 0, 0.0
         self._seen_h, self._hidden = 0.0, hidden  # the news page: its last scan, and the boards that it hides
         self._has_news_page, self._credit = has_news_page, 0.0
+        self._told = set[int]()  # boards of which the news page has told since their own last scan
+        if isinstance(policy, Priced):
+            policy.has_news = has_news_page or has_front_page
         self._has_front_page, self._front_credit = has_front_page, 0.0
         self._pinged: list[int] = []  # boards that the front page shows with news, the first first
         self._all = sorted((time, board) for board, world in enumerate(worlds) for time in world.times)
@@ -109,6 +112,9 @@ class Crawl:
             return 0
         heapq.heappop(self._due)
         rows = self._find(board, now)
+        if board in self._told and isinstance(self._policy, Priced):
+            self._told.discard(board)
+            self._policy.shown.add(board)
         if is_measured(now):
             seen_h = 0.0 if board in self._hidden or board in self._pinged else self._seen_h
             self._longest = max(self._longest, now - max(self._looked_h[board], seen_h))
@@ -121,6 +127,7 @@ class Crawl:
         self._seen_h = now
         first, self._news_at = self._news_at, bisect_right(self._all, now, key=lambda item: item[0])
         boards = {board for _, board in self._all[first : self._news_at] if board not in self._hidden}
+        self._told |= boards
         return 1 + sum(len(self._find(board, now)) for board in boards) // NEWS_ROWS
 
     def _follow_front(self, now: float) -> int:
@@ -129,6 +136,8 @@ class Crawl:
         if self._pinged:
             board = self._pinged.pop(0)
             rows = self._find(board, now)
+            if isinstance(self._policy, Priced):
+                self._policy.shown.add(board)
             if is_measured(now):
                 self._longest = max(self._longest, now - self._looked_h[board])
             self._looked_h[board] = now

@@ -276,3 +276,26 @@ def test_the_price_of_many_boards_that_hide_nothing_lets_them_wait(crawl: SmallC
     # 30 boards and 100 requests a second: an equal share is a scan in 0.3 s.
     price = float(client.hget("test:s:demo", "pulse").split()[0])
     assert price > 1e-6 * 0.5 * (0.3 / 3600) ** 3.5
+
+
+@pytest.mark.parametrize(("is_told", "is_shown"), [(True, b"1"), (False, None)])
+def test_a_board_is_trusted_to_the_news_page_when_its_own_scan_meets_what_that_page_had_told(
+    crawl: SmallCrawl, client: redis.Redis, *, is_told: bool, is_shown: bytes | None
+) -> None:
+    dates = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"]
+    crawl.publish(SITE)
+    for number in ("7", "8", "9"):
+        crawl.forum.thread(number)
+    crawl.forum.board("1", 1, f"8 0 {dates[1]}", f"7 0 {dates[0]}")
+    news(crawl, f"8 0 {dates[1]}", f"7 0 {dates[0]}")
+    for _ in range(2):
+        crawl.client.hdel("test:s:demo", "scan_at")
+        crawl.scan()
+
+    if is_told:
+        news(crawl, f"9 0 {dates[2]}", f"8 0 {dates[1]}")
+        only(client, crawl, "news")
+    crawl.forum.board("1", 1, f"9 0 {dates[2]}", f"8 0 {dates[1]}", f"7 0 {dates[0]}")
+    only(client, crawl, "1")
+
+    assert client.hget("test:s:demo:board:1", "shown") == is_shown

@@ -18,6 +18,7 @@ from tests.freshness.revisit import (
     busy_sums,
     expected_rate,
     interval,
+    most_gap,
     moved_price,
     observe,
     paced,
@@ -36,6 +37,7 @@ for i, step in ipairs(steps) do
   local pace = paced({lag = step.lag, cost = step.cost}, step.planned, step.passed, step.reading, step.unchanged)
   answers[i] = answers[i] .. string.format(' %.12g %.12g %.12g', pace.lag, pace.cost,
     expected_rate(h, t, step.planned))
+  answers[i] = answers[i] .. ' ' .. most_gap(h, step.unchanged, step.late > 0)
 end
 return answers
 """
@@ -82,6 +84,7 @@ def test_lua_and_python_give_the_same_intervals(seed: int, client: redis.Redis) 
         pace = paced(Pace(one["lag"], one["cost"]), *spans, is_unchanged=one["unchanged"])
         wanted = (*after[:3], rate_of(after, terms), interval(after, terms, one["cost"]), moved, *pace)
         wanted += (expected_rate(after, terms, one["planned"]),)
+        wanted += (most_gap(after, has_news=one["unchanged"], is_shown=one["late"] > 0),)
         assert [float(word) for word in answer.split()] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
 
 

@@ -4,9 +4,10 @@
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
 -- site's {price, mean, least, most, busy}. Times are hours since the epoch.
 -- `pace` is a board's {lag, cost}.
--- EXPORTS: EXPONENT EARLY MOST_GAP LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval moved_price paced
+-- EXPORTS: EXPONENT EARLY LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval most_gap moved_price paced
 
-EXPONENT, EARLY, MOST_GAP, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 24, 1e-4, 0.5
+EXPONENT, EARLY, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 1e-4, 0.5
+local MOST_GAP, HIDDEN_GAP, HIDDEN_ITEMS = 24, 4, 0.5
 local HALF_LIFE, HOT, HOT_WEIGHT, HOT_SHARE = 96, 0.75, 1.5, 0.2
 local PRIOR, PRIOR_ITEMS, PRIOR_PART, PRIOR_SHARE = 3, 1.5, 1 / 16, 0.3
 local QUIET, STEPS = 0.2, 12
@@ -98,6 +99,12 @@ function next_interval(history, terms, cost)
     if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price * cost then low = middle else high = middle end
   end
   return math.exp(high)
+end
+
+-- Return the longest gap between two scans of a board, in the intervals of an equal share of the budget. Beside a page of all news
+-- a board that this page has never shown, or lately hid items of, has a share of its own.
+function most_gap(history, has_news, is_shown)
+  return has_news and (not is_shown or history.items >= HIDDEN_ITEMS) and HIDDEN_GAP or MOST_GAP
 end
 
 -- Return the price after a scan that began `late` hours after its due time, or before if negative.

@@ -7,6 +7,7 @@
 -- budget allows one more list request, ms.
 -- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, `expected` the items an hour until the next
 -- scan, and `pace` "<lag in hours> <cost>". An older worker, which may run beside, knows no `expected`.
+-- `shown` is set when a board's own scan met news that the page of all news had told before, or rows whose times nobody knows.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
 -- EXPORTS: new_scan read_pulse write_pulse uniform_interval recount_pulse meets_goal note_item plan_scan
@@ -126,10 +127,11 @@ local function priced_interval(site, id, key, text, least, most, seen, now)
   local requests, goal = budget_of(site)
   local uniform, before = uniform_interval(site, requests), read_history(text, seen.pace, seen.expected)
   local pulse = read_pulse(site, uniform)
-  local terms = {least = least / HOUR, most = math.min(most / HOUR, MOST_GAP * uniform), busy = count_busy(site, seen, now / HOUR)}
+  local terms = {least = least / HOUR, busy = count_busy(site, seen, now / HOUR)}
   local after = observe(before, seen.scan, terms, now / HOUR)
   -- The past of a board says how much is posted there. Beside a page of all news, its own scans find what that page hides.
   if before.at == 0 and has_news(site) and not is_news(site, id) then after.items, after.hours, after.heat = 0, 0, 0 end
+  terms.most = math.min(most / HOUR, most_gap(after, has_news(site) and not is_news(site, id), seen.is_shown) * uniform)
   terms.mean = mean_beside(site, id, pulse, before, after)
   after.rate = rate_of(after, terms)
   if before.at == 0 then scale_price(site, pulse, after.rate) end
@@ -245,11 +247,13 @@ function close_scan(site, payload, level, fresh, now, seen)
   if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
   if seen.pinged then note_pinged(site, seen, now) end
   if open > 0 then return end
-  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace', 'expected')
+  local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace', 'expected', 'shown')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
   local started = tonumber(v[5] or now)
   if site.freshness ~= '' then
-    seen.pace, seen.expected, seen.reading = v[8], v[9], 0
+    seen.is_shown = seen.is_shown or seen.pinged ~= nil
+    if seen.is_shown and not v[10] then redis.call('HSET', key, 'shown', 1) end
+    seen.pace, seen.expected, seen.reading, seen.is_shown = v[8], v[9], 0, seen.is_shown or v[10]
     if is_news(site, id) then
       -- A page that is read every few seconds comes in gaps that vary by its time in the queue and on the way. A board's page shows
       -- what was posted in that time, and its own gaps are long beside it.

@@ -74,7 +74,8 @@ for i = is_front and #ARGV + 1 or 16, #ARGV do
   else line = admit_line(site, ARGV[i], now) end
   if line then trail[#trail + 1] = line
   elseif ARGV[14] == '1' and site.known > known then filtered[#filtered + 1] = i - 16 end
-  if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now) end
+  if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now)
+  elseif site.counts_items and (site.row_at == 0 or site.known_until > 0 and site.row_at > site.known_until) then seen.is_shown = true end
 end
 if has_cap and site.fresh > site.further then
   site.found_today = string.format('%.0f %.0f', today, found + site.fresh - site.further)
