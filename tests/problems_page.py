@@ -30,13 +30,35 @@ An alert lasts as long as its cause. `ends` is the longest time for which it goe
 site that is down for a day.
 """
 
-TRIAL = Path(__file__).parent / "watched" / "table.md"
+_WATCHED = Path(__file__).parent / "watched"
 _TRIAL_HEAD = """\
 ## States that were brought about
 
-`python -m tests.watched` lets 32 forums fall ill and get well again, and asks each place. Here on two processors, with
+`python -m tests.watched` lets 54 forums fall ill and get well again, and asks each place. Here on two processors, with
 scans every 2 to 3 s, on 2026-11-30. The machine had more than ten times the work that it can do. The rules of
-Prometheus were 15 times as fast. A dash stands where nothing ends within the trial, or no rule exists.
+Prometheus were 15 times as fast. A dash stands where nothing ends within the trial, or no rule exists. The commands of
+all remedies were typed as they are printed: those that look before the state was mended, the others behind it.
+"""
+_INSTALLATIONS_HEAD = """\
+`python -m tests.watched.installations` does the same with whole installations, one after the other.
+"""
+_QUIET_DAY = """\
+### A quiet day
+
+`python -m tests.watched.quiet_day` crawls ten healthy forums by real processes, and reads the metrics of the exporter
+again and again: by day, at night when nobody writes, and while
+
+- answers take a second, or a forum answers 500 for some seconds,
+- the worker is restarted or killed, or beat or the exporter is restarted,
+- a site is paused and resumed.
+
+From these looks it makes the scrapes of 24 hours, 30 s apart: a counter grows by what it grew, a gauge has the value
+that it had. Each hour has one of the events, and three scrapes in a row that fail. `promtool` judges all rules each
+minute. So the values are those of a crawl, and the day is made of them.
+
+On 2026-11-30, with looks 3 s apart, no alert fired. In four hours made of looks 0.5 s apart, on two processors with
+fifteen times the work that they can do, `CrawlSlotsLate` fired for two forums with a delay of 0.1 s. It says that the
+machine has too much to do.
 """
 _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
     ("The whole installation", "Those with an alert have a rule for Prometheus, and `crawl-tasks alerts` sends them.",
@@ -52,7 +74,8 @@ _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
 def problems_page() -> str:
     """Return the text of docs/problems.md."""
     lines = [line for section in _SECTIONS for line in _section(*section)]
-    return "\n".join([_PAGE_HEAD, *lines, _TRIAL_HEAD, TRIAL.read_text("utf-8")])
+    trial, installations = ((_WATCHED / name).read_text("utf-8") for name in ("table.md", "installations.md"))
+    return "\n".join([_PAGE_HEAD, *lines, _TRIAL_HEAD, trial, _INSTALLATIONS_HEAD, installations, _QUIET_DAY])
 
 
 def _end(rule: AlertRule | None) -> str:

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 import redis
 
+from crawl_tasks.errors import ArchiveFailed
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.retry import Verdict
+from crawl_tasks.frontier.inspect.reads import Process
+from crawl_tasks.frontier.retry import RetryPolicy, Verdict, judge
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, State
 from crawl_tasks.monitor.marks import Marks
 from crawl_tasks.monitor.problems.installation_kinds import STORE_LATE_S
 from crawl_tasks.monitor.problems.registry import ALERTS, find_problems
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.queues import QUEUES
 from tests.frontier.by_hand import TERMS, board, posts, released
 from tests.waiting import eventually
 
@@ -29,11 +32,14 @@ def alerts(snapshot: Snapshot) -> set[str]:
 
 
 def later(snapshot: Snapshot, seconds: float) -> Snapshot:
-    return replace(snapshot, health=replace(snapshot.health, at_ms=snapshot.at_ms + round(seconds * 1000)))
+    """Return a snapshot as if time had passed, with a worker that lives on."""
+    at_ms = snapshot.at_ms + round(seconds * 1000)
+    return replace(snapshot, health=replace(snapshot.health, at_ms=at_ms, processes=(Process("a", QUEUES, at_ms),)))
 
 
 def test_a_store_that_fails_is_told_with_a_small_outbox_and_until_all_is_stored(client: redis.Redis) -> None:
     frontier = Frontier(client, "test", outbox_max=3)
+    frontier.heartbeat("here:1", QUEUES)
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.admit("demo", posts(5))
     for rid in released(client)[:3]:
@@ -86,6 +92,24 @@ def test_a_site_that_is_down_is_told_though_it_is_asked_once_a_day(client: redis
         assert isinstance(last, Lease)
         frontier.fail(last, Verdict(State.DEAD, "unreachable", "refused"))
     assert in_window(frontier, take_snapshot(frontier).marks()) <= {"CrawlNoProgress", "CrawlGivenUp"}
+
+
+def test_an_archive_without_room_is_told_from_the_first_attempts_until_a_page_comes(client: redis.Redis) -> None:
+    frontier = Frontier(client, "test")
+    frontier.sites.publish("demo", "v1", "{}", TERMS, [board("1")])
+    frontier.admit("demo", posts(4))
+    [*without_room, last] = released(client)
+    for rid in without_room:
+        held = frontier.lease("demo", rid)
+        assert isinstance(held, Lease)
+        frontier.fail(held, judge(ArchiveFailed("its disk is full"), 1, RetryPolicy(3, 1.0, 2.0), 0.0))
+
+    assert alerts(take_snapshot(frontier)) == {"CrawlArchiveFails"}
+
+    held = frontier.lease("demo", last)
+    assert isinstance(held, Lease)
+    frontier.commit(held, Parsed(Items("demo")))
+    assert alerts(take_snapshot(frontier)) == set()
 
 
 def test_a_board_whose_page_is_parked_is_told_for_as_long_as_that_lasts_and_not_as_one_that_is_late(

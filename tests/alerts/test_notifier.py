@@ -134,6 +134,18 @@ def test_an_alert_of_a_site_fires_unless_the_site_is_paused(
     assert find_alerts(replace(healthy, sites=(paused,)), marks) == []
 
 
+@pytest.mark.parametrize(
+    ("missing", "named"), [("store", ["CrawlNoWorker"]), ("post", ["CrawlStoreFails", "CrawlNoWorker"])]
+)
+def test_pages_that_wait_for_want_of_a_store_worker_are_told_as_that_alone(
+    healthy: Snapshot, missing: str, named: list[str]
+) -> None:
+    others = Process("worker", tuple(queue for queue in QUEUES if queue != missing), healthy.at_ms)
+    ill = replace(healthy, health=replace(healthy.health, processes=(others,), outbox=1, oldest_item_at_ms=1))
+
+    assert names(find_alerts(ill, healthy.marks())) == named
+
+
 def test_a_site_in_its_quiet_hours_is_not_late(healthy: Snapshot) -> None:
     late = site(boards=ScanCounts(total=3, late=1))
     quiet = replace(late.counts, opens_at_ms=healthy.at_ms + 3_600_000)

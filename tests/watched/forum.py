@@ -213,10 +213,12 @@ def _time(at: float) -> str:
     return f'<time datetime="{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}">x</time>'
 
 
-def write_site(directory: Path, name: str, port: int, gate: str = "", more: str = "", base: str = "") -> None:
+def write_site(
+    directory: Path, name: str, port: int, gate: str = "", more: str = "", base: str = "http://127.0.0.1:{port}"
+) -> None:
     """Write the site file of a forum."""
     head = (
-        f"name: {name}\nbase: {base or f'http://127.0.0.1:{port}'}\nboards: [1, 2]\n"
+        f"name: {name}\nbase: {base.format(port=port)}\nboards: [1, 2]\n"
         f'private_hosts: ["127.0.0.1:{port}"]\n'
         f"gate: {{window: 4, delay_s: 0.1, deadline_s: 3, retry_base_s: 0.5, retry_max_s: 2{gate}}}\n"
     )

@@ -173,11 +173,12 @@ def _inhibited(names: set[str], everywhere: Mapping[str, set[str]]) -> set[str]:
     (document,) = read_yaml((ROOT / "docker" / "prometheus" / "inhibit_rules.yml").read_text("utf-8"))
     implied: set[str] = set()
     for rule in document["inhibit_rules"]:
-        (cause,), (targets,) = (
-            [re.findall(r"Crawl\w+", one) for one in rule[key]] for key in ("source_matchers", "target_matchers")
-        )
         sources = names if rule["equal"] else set().union(*everywhere.values())
-        implied |= set(targets) if set(cause) & sources else set()
+        cause, *queues = (re.findall(r"\w+", matcher)[1] for matcher in rule["source_matchers"])
+        if queues:
+            sources = everywhere.get(queues[0], set())
+        [targets] = rule["target_matchers"]
+        implied |= set(re.findall(r"Crawl\w+", targets)) if cause in sources else set()
     return implied
 
 

@@ -107,14 +107,22 @@ def _start_ahead(there: Installation) -> None:
     there.world.start("ahead", "faketime", "-f", "+1h", *CELERY, "worker", "-Q", "detail", "-n", "ahead@%h")
 
 
+def _end_ahead(there: Installation) -> None:
+    process = there.world.processes.pop("ahead")
+    os.killpg(process.pid, signal.SIGTERM)  # faketime starts the worker as a child
+    process.wait()
+
+
 PROCESS_STATES = (
     WholeState("nodetail", "no worker of posts and comments", ("CrawlNoWorker comment", "CrawlNoWorker post"),
                ends("detail"), types="celery"),
     WholeState("nobeat", "beat is dead", ("CrawlBeatSilent",), kills("beat"), types="celery"),
     WholeState("nothing", "no process runs", ("CrawlBeatSilent", "CrawlNoWorker list"),
-               ends("list", "detail", "store", "beat"), types="celery"),
+               ends("list", "detail", "store", "beat"), types="celery",
+               also=tuple(f"CrawlNoWorker {queue}" for queue in ("post", "comment", "store", "control"))),
     WholeState("nostore", "no worker stores", ("CrawlNoWorker store",), ends("store"), types="celery"),
-    WholeState("frozen", "a worker is frozen", ("CrawlNoWorker list",), freezes("list"), thaws("list")),
+    WholeState("frozen", "a worker is frozen", ("CrawlNoWorker list",), freezes("list"), thaws("list"),
+               also=("CrawlNoWorker control",)),
     WholeState("frozenstore", "the store worker is frozen", ("CrawlNoWorker store",), freezes("store"),
                thaws("store")),
     WholeState("frozenbeat", "beat is frozen", ("CrawlBeatSilent",), freezes("beat"), thaws("beat")),
@@ -131,5 +139,5 @@ PROCESS_STATES = (
     WholeState("older", "a worker is of another version", ("CrawlVersionsDiffer",), _start_older, ends("older")),
     WholeState("otherkey", "a worker reads other start entries", ("CrawlStartKeysDiffer",), _start_with_other_key,
                ends("other")),
-    WholeState("ahead", "the clock of a worker is an hour ahead", ("CrawlWorkerClock",), _start_ahead, ends("ahead")),
+    WholeState("ahead", "the clock of a worker is an hour ahead", ("CrawlWorkerClock",), _start_ahead, _end_ahead),
 )  # fmt: skip

@@ -61,7 +61,7 @@ def type_it(there: Installation, typed: list[str]) -> Iterator[str]:
         return
     words = [re.sub("|".join(_MADE_UP), lambda match: _MADE_UP[match[0]], word) for word in typed]
     code, text = there.command(*words)
-    if code != Exit.OK and not (code == Exit.FAILURES and is_look(typed)):
+    if code != Exit.OK and not (code in (Exit.FAILURES, Exit.BACKEND) and is_look(typed)):
         yield f"{' '.join(words)} ended with {code}: {text.strip()[-200:]}"
     elif not text.strip():
         yield f"{' '.join(words)} says nothing"

@@ -40,9 +40,11 @@ def inhibit_rules_file() -> str:
 def _inhibit_rules(consequences: Mapping[str, frozenset[str]], equal: str) -> Iterator[str]:
     alerts = {kind.name for kind in (*INSTALLATION_KINDS, *SITE_KINDS) if kind.rule}
     for cause, names in consequences.items():
-        if cause in alerts and (implied := sorted(names & alerts)):
+        name, _, queue = cause.partition(" ")
+        if name in alerts and (implied := sorted(names & alerts)):
+            of_queue = f", 'queue=\"{queue}\"'" if queue else ""
             yield (
-                f"  - source_matchers: ['alertname=\"{cause}\"']\n"
+                f"  - source_matchers: ['alertname=\"{name}\"'{of_queue}]\n"
                 f"    target_matchers: ['alertname=~\"{'|'.join(implied)}\"']\n    equal: {equal}"
             )
 

@@ -43,11 +43,12 @@ OF_INSTALLATION: Final[Mapping[str, frozenset[str]]] = {
     | _STORE
     | {WORKER, BEAT, "CrawlRedisMemory", "CrawlAlertsSilent", "CrawlWorkersDie"},
     WORKER: _STILL,
+    f"{WORKER} store": _STORE - {"CrawlShelved"},
     BEAT: frozenset(("CrawlSiteLate", "CrawlFewItems")),
     "CrawlStoreFails": _STILL | {"CrawlOutboxGrows", "CrawlOutboxFull"},
     "CrawlOutboxFull": _STILL | {"CrawlOutboxGrows"},
 }
-"""The kinds that follow from a kind of the whole installation, of it or of any site."""
+"""The kinds that follow from a kind of the whole installation, or from that of one queue, of it or of any site."""
 
 
 class Finding(NamedTuple):
@@ -61,7 +62,12 @@ class Finding(NamedTuple):
 def with_inhibited(found: Sequence[tuple[str, Problem]]) -> list[Finding]:
     """Return problems, each behind its cell, with those marked that follow from another one of the cell."""
     of_site = {(problem.subject, name) for _, problem in found for name in OF_SITE.get(problem.name, ())}
-    of_cell = {(cell, name) for cell, problem in found for name in OF_INSTALLATION.get(problem.name, ())}
+    of_cell = {
+        (cell, name)
+        for cell, problem in found
+        for cause in (problem.name, f"{problem.name} {problem.subject}")
+        for name in OF_INSTALLATION.get(cause, ())
+    }
     return [
         Finding(problem, cell, (problem.subject, problem.name) in of_site or (cell, problem.name) in of_cell)
         for cell, problem in found

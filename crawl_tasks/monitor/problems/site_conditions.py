@@ -151,9 +151,9 @@ def login_refused(site: SiteSnapshot) -> Fields | None:
     return {"reason": line.partition(" ")[2]} if line else None
 
 
-def unarchived(grown: SiteMarks) -> Fields | None:
+def any_unarchived(grown: SiteMarks) -> int:
     """Return the number of attempts that found no room in the archive."""
-    return {"count": grown.unarchived} if grown.unarchived else None
+    return grown.unarchived
 
 
 def hanging(grown: SiteMarks) -> Fields | None:

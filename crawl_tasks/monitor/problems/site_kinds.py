@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl_tasks.errors import AccessDenied, ParseError
+from crawl_tasks.errors import AccessDenied, ArchiveFailed, ParseError
 from crawl_tasks.model.own_counters import OWN_FAILURES
 from crawl_tasks.monitor.freshness import HIDDEN_SHARE, SHARE
 from crawl_tasks.monitor.problems import site_conditions as conditions
@@ -131,7 +131,7 @@ SITE_KINDS = (
     Kind("CrawlArchiveFails", Severity.CRITICAL,
          "{count} attempts within {span} found that the archive cannot be written, and fetched nothing",
          "free some space on the disk of CRAWL_ARCHIVE_DIR, or mend what the worker's log says; all goes on by itself",
-         "site", of_growth(conditions.unarchived), takes_window=True,
+         "site", conditions.many_or_all(ArchiveFailed.reason, conditions.any_unarchived),
          rule=AlertRule(f"""{increase('crawl_failures_total{reason="archive"}', "30m")} > 0""", fields=_HALF_AN_HOUR),
          one="1 attempt within {span} found that the archive cannot be written, and fetched nothing"),
     Kind("CrawlQuarantined", Severity.CRITICAL,

@@ -36,7 +36,7 @@ RESTORED = [(f'kind="{kind.value}"', f"{kind.value}:restored") for kind in Kind]
 # An increase counts from the first sample on: a rule would not see the failures with which a counter begins.
 ALERTED = {error.reason: 0 for error in (Hung, ParseError, AccessDenied, Challenged, ArchiveFailed, LoginRefused)}
 OWN_ALERTED = dict.fromkeys(OWN_FAILURES, 0)
-FOR_ALL = [(one, labels(reason=one)) for one in (AccessDenied.reason, ParseError.reason)]
+FOR_ALL = [(one, labels(reason=one)) for one in (AccessDenied.reason, ParseError.reason, ArchiveFailed.reason)]
 OWN_NOTHING: list[Sample] = [(labels(name=name), 0) for name in OWN_FAILURES]
 CHANGES = ("new", "filled", "changed", "unchanged")
 ITEM_LABELS = [

@@ -92,7 +92,7 @@ if state ~= 'ready' and refusal_of(site, stage) and ARGV[10] ~= '1' and is_probe
   note_refusal(site, stage, rid, ARGV[6], now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
 end
 redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
-if scope ~= 'nothing' then note_no_page(site, ARGV[6], now) end
+if scope ~= 'nothing' or ARGV[6] == 'archive' then note_no_page(site, ARGV[6], now) end
 count_effort(site, stage, ARGV[9])
 note_recent(site, now, entry, ARGV[9], ARGV[6])
 if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
