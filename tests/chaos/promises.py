@@ -1,4 +1,6 @@
-"""Each promise of docs/security.md is broken in a copy of the crawler, and the test that the page names must fail.
+"""Promises of the docs, each broken in a copy of the crawler: the test that the page names must fail.
+
+Those of docs/security.md come first, behind them some of docs/faults.md and docs/changes.md.
 
 `python -m tests.chaos.promises [WORD ...]` takes those whose description holds a word, else all.
 """
@@ -9,7 +11,7 @@ import sys
 
 from tests.chaos.guards import Guard, main
 
-FETCH, WEB = "crawl_tasks/fetch", "crawl_tasks/monitor/web"
+FETCH, WEB, LUA = "crawl_tasks/fetch", "crawl_tasks/monitor/web", "crawl_tasks/frontier/lua"
 
 
 def _of(name: str, file: str, old: str, new: str, rests: str) -> Guard:
@@ -115,6 +117,76 @@ PROMISES = (
         '("; Secure" if is_secure else "")',
         '""',
         "unit/test_web_server.py",
+    ),
+    _of(
+        "no cookie leaves its origin",
+        f"{FETCH}/cookie_jar.py",
+        "jar = self._jars.get(origin_of(url))",
+        'jar = self._jars.get(next(iter(self._jars), ""))',
+        "unit/test_fetch_cookies.py",
+    ),
+    _of(
+        "a robots.txt that is away for a month is as none",
+        f"{FETCH}/robots.py",
+        "if now - entry.tried_at > _STALE_S:",
+        "if False:",
+        "unit/test_fetch_robots.py",
+    ),
+    _of(
+        "no rule repeats a repetition",
+        "crawl_tasks/sites/syntax.py",
+        "if _repeats_a_repetition(pattern):",
+        "if False:",
+        "unit/test_sites_syntax.py",
+    ),
+    _of(
+        "a page enters no more threads than one script should",
+        "crawl_tasks/parse/hub.py",
+        "entered = list(found.items())[:MOST_LINKS]",
+        "entered = list(found.items())",
+        "unit/test_parse_hub.py",
+    ),
+    _of(
+        "a commit with an old token is refused",
+        f"{LUA}/lib/release.lua",
+        "if not holder or holder == '0' or holder ~= token then return nil end",
+        "if not holder or holder == '0' then return nil end",
+        "frontier/test_life_of_a_request.py",
+    ),
+    _of(
+        "a thread that came back with the same revision is asked for",
+        f"{LUA}/lib/guard.lua",
+        "return is_due and 'again', true",
+        "return false, true",
+        "frontier/test_changes_between_scans.py",
+    ),
+    _of(
+        "nothing is leased while the store is behind",
+        f"{LUA}/lib/lease.lua",
+        "    or (store_is_behind() and -7)\n",
+        "",
+        "frontier/test_outbox.py",
+    ),
+    _of(
+        "what was seen before a site was erased is not stored",
+        "crawl_tasks/store/site_removal.py",
+        "if _seen_ms(page) > ends.get((page.site, _DATA), _NEVER))",
+        "if True)",
+        "frontier/test_site_removal.py",
+    ),
+    _of(
+        "pages count for the life of the site in which they were fetched",
+        "crawl_tasks/store/site_removal.py",
+        "if page.visits and _seen_ms(page) < until_ms:",
+        "if False:",
+        "frontier/test_site_removal.py",
+    ),
+    _of(
+        "one login at a time",
+        f"{LUA}/site/begin_login.lua",
+        "if tonumber(v[5] or 0) > now then return {2, v[5] - now} end\n",
+        "",
+        "frontier/test_login.py",
     ),
 )
 
