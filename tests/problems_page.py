@@ -40,7 +40,7 @@ Prometheus were 15 times as fast. A dash stands where nothing ends within the tr
 all remedies were typed as they are printed: those that look before the state was mended, the others behind it.
 """
 _INSTALLATIONS_HEAD = """\
-`python -m tests.watched.installations` does the same with whole installations, one after the other.
+`python -m tests.watched.installations` does the same with 35 whole installations, one after the other.
 """
 _QUIET_DAY = """\
 ### A quiet day

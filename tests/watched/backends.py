@@ -16,7 +16,7 @@ from tests.flow.world import CELERY
 from tests.store.conftest import PASSWORD, new_cluster
 from tests.watched.places import Installation
 from tests.watched.processes import ends
-from tests.watched.whole import Act, WholeState
+from tests.watched.whole import Act, WholeState, nothing
 
 # -- Redis and its cells -----------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ def _postgres(there: Installation) -> None:
 def _latin_postgres(there: Installation) -> None:
     _postgres(there)
     _asks("create database latin encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0")(there)
-    there.world.environment["CRAWL_DATABASE_URL"] = there.cluster.url.replace("/postgres", "/latin")
+    there.world.environment["CRAWL_DATABASE_URL"] = f"{there.cluster.url.rpartition('/')[0]}/latin"
 
 
 def _asks(*statements: str, of: str = "postgres", password: str = PASSWORD) -> Act:
@@ -146,6 +146,14 @@ _DRAWN: Final = "render: true\n"
 
 def _draw(there: Installation) -> None:
     there.world.worker("render", "render", "-c", "1")
+
+
+def _dying_browser(there: Installation) -> None:
+    program = there.world.directory / "bin" / "chromium"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o700)
+    there.world.environment["PATH"] = f"{program.parent}{os.pathsep}{there.world.environment['PATH']}"
 
 
 _STORE_FAILS: Final = ("CrawlStoreFails",)
@@ -187,8 +195,10 @@ BACKEND_STATES = (
                _asks(_BACK, password="changed"), _postgres),
     WholeState("pglocked", "a table of PostgreSQL is locked", _STORE_FAILS, _lock_table,
                _unlock_database, _postgres),
-    WholeState("pglatin", "PostgreSQL has another encoding", _STORE_FAILS, lambda _: None,
+    WholeState("pglatin", "PostgreSQL has another encoding", _STORE_FAILS, nothing,
                prepare=_latin_postgres, is_from_start=True, ends=False),
     WholeState("undrawn", "the worker that draws is killed", ("CrawlNoWorker render",), ends("render"),
                before=_draw, site=_DRAWN, types="celery"),
+    WholeState("browserless", "the browser ends at once", ("CrawlNoPages forum",), nothing, prepare=_dying_browser,
+               before=_draw, site=_DRAWN, is_from_start=True, ends=False),
 )  # fmt: skip
