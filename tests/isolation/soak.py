@@ -240,7 +240,9 @@ class Soak:
             self._note(
                 f"{site}: {counts.done} done, {counts.parked} parked, {counts.dead} dead, each is asked for again"
             )
-            world.run(f"retry-{site}", sys.executable, "-m", "crawl_tasks", "failed", "retry", "--site", site)
+            retry = sys.executable, "-m", "crawl_tasks", "failed", "retry", "--site", site
+            for state in ("dead", "parked"):
+                world.run(f"retry-{site}-{state}", *retry, "--state", state)
         self._wait(self._is_idle)
         self._full_pass()
         self._wait(lambda: not self._firing)
