@@ -289,7 +289,7 @@ def test_status_and_check_say_why_nothing_is_fetched(command: Command, frontier:
     client.xadd("test:outbox", {"items": "[]"})
     client.xadd("test:shelf", {"reason": "value too long", "items": "[]"})
     Admin(frontier).restore.halt("a reason")
-    frontier.heartbeat("here:1", ["store"])  # without one, that is the cause
+    frontier.heartbeat("here:1", ["list", "post", "comment", "store", "control"])  # a missing one would be the cause
 
     status = command("status", outbox_max="1").stdout
     check = command("check", outbox_max="1").stdout
