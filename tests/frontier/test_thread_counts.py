@@ -13,8 +13,9 @@ from crawl_tasks.cli.summary import problems_of
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.sites import MOST_SHORT
-from crawl_tasks.model import Items, Post
+from crawl_tasks.model import Items, Operator, Post
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.progress import Stored
@@ -176,6 +177,22 @@ def test_a_thread_of_several_pages_that_stays_short_is_read_again_once_for_a_rev
     assert again == ["/post/1", "/comment/1/2"]
     assert (crawl.work(), note_all(crawl, store)) == ([], 0)
     assert "20 listed, 13 stored" in kept
+
+
+@pytest.mark.parametrize("gate", ["pause", "drain"])
+def test_a_site_that_is_paused_or_drains_reads_no_thread_again(crawl: SmallCrawl, store: Store, gate: str) -> None:
+    crawl.publish()
+    LongThreads(crawl, "1")
+    worker = Storing(crawl, store)
+    crawl.scan()
+    getattr(crawl.frontier.sites, gate)("demo", Operator("ann@host", "why"))
+    crawl.store_into(store)
+
+    again = note_all(crawl, store)
+
+    assert (again, Inspector(crawl.frontier).count_requests("demo").open) == (0, 0)
+    crawl.frontier.sites.resume("demo", Operator("ann@host", "why"))
+    assert (note_all(crawl, store), worker.scan()[:8]) == (1, "1 thread")
 
 
 def test_few_threads_of_several_pages_are_read_again_where_all_stay_short(crawl: SmallCrawl, store: Store) -> None:

@@ -27,8 +27,9 @@ for place = 4, #ARGV, 3 do
   elseif count < tonumber(ARGV[2]) then
     count = count + 1
     short[id] = text
-    -- The guard lets it pass once for a revision. One that it knows has stayed short, and keeps its place in the count.
-    if line ~= '' and (count <= MOST or count % RARE == 0) then admit_line(site, line, now) end
+    -- The guard lets it pass once for a revision. One that it knows has stayed short, and keeps its place in the count. A site
+    -- that is paused or drains begins nothing.
+    if line ~= '' and not (site.paused or site.draining) and (count <= MOST or count % RARE == 0) then admit_line(site, line, now) end
   end
 end
 if count == 0 then
