@@ -139,7 +139,8 @@ class Breaker(Part):
         default=5,
         ge=1,
         le=100,
-        description="Pages of a stage in a row that could not be read, after which its circuit breaker opens.",
+        description="Pages of a stage in a row that could not be read, after which its circuit breaker opens; "
+        "twice as many where others were read between.",
     )
     percent: Whole = Field(
         default=75, ge=10, le=100, description="Percent of the last 20 pages of a stage that do the same."
