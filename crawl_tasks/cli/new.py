@@ -24,19 +24,19 @@ from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.terminal import examples, printable
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.date_samples import samples_of
-from crawl_tasks.discovery.dry_run import missing_in, thin_fields, try_site
-from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.gone_thread import with_gone_rules
-from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
-from crawl_tasks.discovery.news_page import find_linking_page
-from crawl_tasks.discovery.site_address import SiteAddress, place_of
-from crawl_tasks.discovery.site_check import SiteCheck
+from crawl_tasks.discovery.probe.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.probe.site_address import SiteAddress, place_of
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.date_samples import samples_of
+from crawl_tasks.discovery.proof.dry_run import missing_in, thin_fields, try_site
+from crawl_tasks.discovery.proof.findings import Findings, site_file
+from crawl_tasks.discovery.proof.gone_thread import with_gone_rules
+from crawl_tasks.discovery.proof.news_page import find_linking_page
+from crawl_tasks.discovery.proof.site_check import SiteCheck
 from crawl_tasks.discovery.start_page import discover
+from crawl_tasks.discovery.text.yaml_rules import settled
 from crawl_tasks.discovery.timezone_by_ages import zone_by_trials
 from crawl_tasks.discovery.timezone_by_feed import feed_differences, zone_by_feed
-from crawl_tasks.discovery.yaml_rules import settled
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver

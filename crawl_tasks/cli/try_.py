@@ -18,10 +18,10 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
 from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
 from crawl_tasks.cli.terminal import echo_json, examples, printable
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
-from crawl_tasks.discovery.http_probe import PUBLIC_PACE_S, HttpProbe
-from crawl_tasks.discovery.replay import cases_of, save_case
+from crawl_tasks.discovery.probe.http_probe import PUBLIC_PACE_S, HttpProbe
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
+from crawl_tasks.discovery.proof.replay import cases_of, save_case
 from crawl_tasks.discovery.timezone_by_feed import feed_check, feed_differences
 from crawl_tasks.errors import ParseError
 from crawl_tasks.fetch.redaction import items_without, redacted

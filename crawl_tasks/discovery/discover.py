@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.dry_run import DryRun, try_boards
-from crawl_tasks.discovery.findings import Findings, preset_site_text
-from crawl_tasks.discovery.fingerprints import LIKELY, EngineMatch, known_signs, likeliest, suspects
-from crawl_tasks.discovery.front_page import title_of
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.news_page import NewsPage, find_news_pages
-from crawl_tasks.discovery.preset_checks import misfit
+from crawl_tasks.discovery.probe.fingerprints import LIKELY, EngineMatch, known_signs, likeliest, suspects
+from crawl_tasks.discovery.probe.front_page import title_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import SiteAddress
+from crawl_tasks.discovery.probe.timezone import Zone, zone_by_clock, zone_by_words, zone_said
+from crawl_tasks.discovery.proof.dry_run import DryRun, try_boards
+from crawl_tasks.discovery.proof.findings import Findings, preset_site_text
+from crawl_tasks.discovery.proof.news_page import NewsPage, find_news_pages
+from crawl_tasks.discovery.proof.preset_checks import misfit
 from crawl_tasks.discovery.proposal import propose
-from crawl_tasks.discovery.site_address import SiteAddress
 from crawl_tasks.discovery.sub_boards import MOST_LOOKED_INTO, with_boards_below
-from crawl_tasks.discovery.timezone import Zone, zone_by_clock, zone_by_words, zone_said
+from crawl_tasks.discovery.text.yaml_rules import scalar
 from crawl_tasks.discovery.timezone_by_ages import FOOTER, words_of, zone_by_ages
-from crawl_tasks.discovery.yaml_rules import scalar
 from crawl_tasks.errors import ConfigError, PageError, RefusedAddress, SiteError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard, FrontPage, IndexReader

@@ -6,13 +6,13 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 
-from crawl_tasks.discovery.api_replies import comments_by_api
-from crawl_tasks.discovery.api_rules import by_api
 from crawl_tasks.discovery.discover import Discovery
-from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.site_address import SiteAddress
-from crawl_tasks.discovery.vocabulary import NEXT
+from crawl_tasks.discovery.json_rules.api_replies import comments_by_api
+from crawl_tasks.discovery.json_rules.api_rules import by_api
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import SiteAddress
+from crawl_tasks.discovery.proof.findings import Findings, site_file
+from crawl_tasks.discovery.text.vocabulary import NEXT
 from crawl_tasks.errors import ConfigError, PageError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.parse.document import Document

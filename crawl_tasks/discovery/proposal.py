@@ -9,28 +9,28 @@ from operator import itemgetter
 
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.address_shape import path_of
-from crawl_tasks.discovery.board_scan import NEAR, BoardScan, beside_boards, scan_boards
-from crawl_tasks.discovery.entry_list import propose_entries
-from crawl_tasks.discovery.feed_list import feed_list
-from crawl_tasks.discovery.file_score import INVALID, score_of
-from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import heading_of
-from crawl_tasks.discovery.full_list import full_lists
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.json_ld_rules import posting_in
-from crawl_tasks.discovery.links import PageLink, links_of, place_in
-from crawl_tasks.discovery.list_rules import Following, Listing, list_rules
-from crawl_tasks.discovery.next_page import is_further, next_of
-from crawl_tasks.discovery.repeated_records import Rows, find_rows, parts_of, placed
-from crawl_tasks.discovery.reply_counts import replies_in
-from crawl_tasks.discovery.site_check import FEW
-from crawl_tasks.discovery.thread_ids import are_numbered_by_board
-from crawl_tasks.discovery.thread_list import find_list
-from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
-from crawl_tasks.discovery.thread_rules import thread_rules
+from crawl_tasks.discovery.html_rules.board_scan import NEAR, BoardScan, beside_boards, scan_boards
+from crawl_tasks.discovery.html_rules.entry_list import propose_entries
+from crawl_tasks.discovery.html_rules.feed_list import feed_list
+from crawl_tasks.discovery.html_rules.full_list import full_lists
+from crawl_tasks.discovery.html_rules.json_ld_rules import posting_in
+from crawl_tasks.discovery.html_rules.list_rules import Following, Listing, list_rules
+from crawl_tasks.discovery.html_rules.thread_list import find_list
+from crawl_tasks.discovery.html_rules.thread_rules import thread_rules
+from crawl_tasks.discovery.links.address_shape import path_of
+from crawl_tasks.discovery.links.links import PageLink, links_of, place_in
+from crawl_tasks.discovery.links.thread_ids import are_numbered_by_board
+from crawl_tasks.discovery.probe.front_page import heading_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.proof.file_score import INVALID, score_of
+from crawl_tasks.discovery.proof.findings import Findings, site_file
+from crawl_tasks.discovery.proof.site_check import FEW
+from crawl_tasks.discovery.records.next_page import is_further, next_of
+from crawl_tasks.discovery.records.repeated_records import Rows, find_rows, parts_of, placed
+from crawl_tasks.discovery.records.reply_counts import replies_in
+from crawl_tasks.discovery.records.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
+from crawl_tasks.discovery.text.yaml_rules import aliased
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages, zone_of_pages
-from crawl_tasks.discovery.yaml_rules import aliased
 from crawl_tasks.errors import PageError
 from crawl_tasks.parse.board_index import FoundBoard
 from crawl_tasks.parse.document import Document

@@ -8,14 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.address_shape import is_stranger, path_of
-from crawl_tasks.discovery.board_scan import NEAR, trail_of
 from crawl_tasks.discovery.discover import Discovery
-from crawl_tasks.discovery.findings import Findings, site_file
-from crawl_tasks.discovery.front_page import asks_for_login, doors_of, remedy_for
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.links import place_in
-from crawl_tasks.discovery.named_api import by_names
+from crawl_tasks.discovery.html_rules.board_scan import NEAR, trail_of
+from crawl_tasks.discovery.html_rules.thread_list import names_board
+from crawl_tasks.discovery.json_rules.named_api import by_names
+from crawl_tasks.discovery.links.address_shape import is_stranger, path_of
+from crawl_tasks.discovery.links.links import place_in
 from crawl_tasks.discovery.page_rendering import (
     discover_drawn,
     draws_threads,
@@ -24,9 +22,11 @@ from crawl_tasks.discovery.page_rendering import (
     with_drawn_comments,
     with_drawn_threads,
 )
-from crawl_tasks.discovery.repeated_records import find_rows
-from crawl_tasks.discovery.site_address import SiteAddress
-from crawl_tasks.discovery.thread_list import names_board
+from crawl_tasks.discovery.probe.front_page import asks_for_login, doors_of, remedy_for
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import SiteAddress
+from crawl_tasks.discovery.proof.findings import Findings, site_file
+from crawl_tasks.discovery.records.repeated_records import find_rows
 from crawl_tasks.errors import AccessDenied, ConfigError, PageError, ParseError, RefusedAddress
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl_tasks.discovery.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.board_index import FoundBoard, IndexReader

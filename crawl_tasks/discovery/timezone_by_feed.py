@@ -9,11 +9,11 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 from zoneinfo import ZoneInfo
 
-from crawl_tasks.discovery.dry_run import DryRun, reread
-from crawl_tasks.discovery.feed_list import MOST_FEEDS, entries_of, feeds_of
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.site_check import FEW, SiteCheck
-from crawl_tasks.discovery.timezone import Zone, zone_of_offset
+from crawl_tasks.discovery.html_rules.feed_list import MOST_FEEDS, entries_of, feeds_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.timezone import Zone, zone_of_offset
+from crawl_tasks.discovery.proof.dry_run import DryRun, reread
+from crawl_tasks.discovery.proof.site_check import FEW, SiteCheck
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Post, Stage
 from crawl_tasks.parse.document import Document

@@ -11,9 +11,9 @@ from typing import TypeVar
 import pytest
 
 from crawl_tasks.cli.try_ import open_probe
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import DryRun, missing_in, try_site
-from crawl_tasks.discovery.site_check import FEW
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import DryRun, missing_in, try_site
+from crawl_tasks.discovery.proof.site_check import FEW
 from crawl_tasks.model import Post, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site

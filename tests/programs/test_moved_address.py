@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import missing_in, try_site
-from crawl_tasks.discovery.findings import site_file
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.site_address import place_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import place_of
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import missing_in, try_site
+from crawl_tasks.discovery.proof.findings import site_file
 from crawl_tasks.discovery.start_page import discover
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client

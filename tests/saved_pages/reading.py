@@ -10,7 +10,7 @@ from functools import lru_cache
 from html import unescape
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.fingerprints import LIKELY, suspects
+from crawl_tasks.discovery.probe.fingerprints import LIKELY, suspects
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
 from crawl_tasks.parse.document import Document

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from crawl_tasks.discovery.address_shape import acts, identity_of
-from crawl_tasks.discovery.address_template import paged_template, template_of
-from crawl_tasks.discovery.board_scan import BoardScan, beside_boards
-from crawl_tasks.discovery.links import links_of
-from crawl_tasks.discovery.list_rules import Listing, list_rules
-from crawl_tasks.discovery.next_page import GUESS, next_of
-from crawl_tasks.discovery.repeated_records import find_rows, placed
+from crawl_tasks.discovery.html_rules.board_scan import BoardScan, beside_boards
+from crawl_tasks.discovery.html_rules.list_rules import Listing, list_rules
+from crawl_tasks.discovery.links.address_shape import acts, identity_of
+from crawl_tasks.discovery.links.address_template import paged_template, template_of
+from crawl_tasks.discovery.links.links import links_of
+from crawl_tasks.discovery.records.next_page import GUESS, next_of
+from crawl_tasks.discovery.records.repeated_records import find_rows, placed
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.rule_presets import usual_next

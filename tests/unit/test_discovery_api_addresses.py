@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.api_addresses import addresses_in
+from crawl_tasks.discovery.probe.api_addresses import addresses_in
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.api_rules import _is_as_good, _thread_lines, comment_rules
-from crawl_tasks.discovery.json_document import nested_lists
-from crawl_tasks.discovery.json_rules import FoundRecords, paged
+from crawl_tasks.discovery.json_rules.api_rules import _is_as_good, _thread_lines, comment_rules
+from crawl_tasks.discovery.json_rules.json_rules import FoundRecords, paged
+from crawl_tasks.discovery.probe.json_document import nested_lists
 from crawl_tasks.model import Comment, Post
 
 POSTS = [{"id": number, "html": f"<p>words of {number}</p>", "user": {"name": f"ann{number}"}} for number in range(9)]

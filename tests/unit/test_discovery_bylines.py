@@ -7,10 +7,10 @@ import re
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl_tasks.discovery.author_text import byline_in, number_in
-from crawl_tasks.discovery.boilerplate import edited_in, notes_in, quotes_of
-from crawl_tasks.discovery.record_fields import fields_of
-from crawl_tasks.discovery.slots import Slots
+from crawl_tasks.discovery.records.author_text import byline_in, number_in
+from crawl_tasks.discovery.records.boilerplate import edited_in, notes_in, quotes_of
+from crawl_tasks.discovery.records.record_fields import fields_of
+from crawl_tasks.discovery.records.slots import Slots
 
 NAMES = ["ann", "Bob Stone", "carl the 2nd", "ann", "Bob Stone", "d'Arc", "ann", "carl the 2nd"]
 DAYS = [f"Wed Jan {day:02}, 2003 9:31 pm" for day in range(1, 9)]

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.site_address import place_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import place_of
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.fetch.warc_records import RequestResponse

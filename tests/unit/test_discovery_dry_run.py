@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import DryRun, missing_in
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import DryRun, missing_in
 from crawl_tasks.model import Fetched, Items, Parsed, Request, Stage
 from tests.unit.pages import ask, site_parser
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from crawl_tasks.discovery.boilerplate import text_note
-from crawl_tasks.discovery.record_fields import fields_of
+from crawl_tasks.discovery.records.boilerplate import text_note
+from crawl_tasks.discovery.records.record_fields import fields_of
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.values.clock_words import with_clock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.fingerprints import EngineMatch, known_signs, likeliest, suspects
-from crawl_tasks.discovery.timezone import zone_by_clock, zone_said
+from crawl_tasks.discovery.probe.fingerprints import EngineMatch, known_signs, likeliest, suspects
+from crawl_tasks.discovery.probe.timezone import zone_by_clock, zone_said
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from crawl_tasks.sites.presets import engine_names

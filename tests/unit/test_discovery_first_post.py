@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crawl_tasks.discovery.links import links_of
-from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords
-from crawl_tasks.discovery.thread_rules import thread_rules
+from crawl_tasks.discovery.html_rules.thread_rules import thread_rules
+from crawl_tasks.discovery.links.links import links_of
+from crawl_tasks.discovery.records.thread_page import FetchedThread, ThreadRecords
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 

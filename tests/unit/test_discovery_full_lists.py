@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawl_tasks.discovery.links import links_of
+from crawl_tasks.discovery.links.links import links_of
 from crawl_tasks.model import Fetched
 from crawl_tasks.parse.document import Document
 from tests.programs.host import Answer, Ask, page, served

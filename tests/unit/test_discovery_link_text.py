@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.link_text import link_text_of
-from crawl_tasks.discovery.links import PageLink
+from crawl_tasks.discovery.links.links import PageLink
+from crawl_tasks.discovery.records.link_text import link_text_of
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document
 from tests.unit.pages import answer, ask

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from crawl_tasks.discovery.http_probe import HttpProbe
-from crawl_tasks.discovery.news_page import SELDOM_S, NewsPage, find_linking_page
-from crawl_tasks.discovery.site_address import place_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.site_address import place_of
+from crawl_tasks.discovery.proof.news_page import SELDOM_S, NewsPage, find_linking_page
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.registry.site_publisher import board_terms, terms_of
 from crawl_tasks.sites.board import BoardKind

@@ -6,8 +6,8 @@ from urllib.parse import urljoin
 
 import pytest
 
-from crawl_tasks.discovery.front_page import remedy_for
-from crawl_tasks.discovery.thread_list import _board_kinds
+from crawl_tasks.discovery.html_rules.thread_list import _board_kinds
+from crawl_tasks.discovery.probe.front_page import remedy_for
 from crawl_tasks.model import Fetched, Request, Stage
 from crawl_tasks.parse.document import Document
 from crawl_tasks.parse.pagination_links import by_number, by_parameter, unread_page

@@ -11,10 +11,10 @@ import pytest
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.demo.forum import DemoForum
-from crawl_tasks.discovery.address_shape import identity_of, shape_of
-from crawl_tasks.discovery.address_template import paged_template
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import reread
+from crawl_tasks.discovery.links.address_shape import identity_of, shape_of
+from crawl_tasks.discovery.links.address_template import paged_template
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import reread
 from crawl_tasks.discovery.start_page import is_one_of_several
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Fetched, Request, Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from crawl_tasks.discovery.boilerplate import quotes_in, quotes_of
+from crawl_tasks.discovery.records.boilerplate import quotes_in, quotes_of
 from crawl_tasks.parse.document import matches
 
 SAID = "The lamp of the old house glows when rain falls."

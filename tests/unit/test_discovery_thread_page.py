@@ -8,23 +8,23 @@ from zoneinfo import ZoneInfo
 import pytest
 from selectolax.lexbor import LexborNode
 
-from crawl_tasks.discovery.board_scan import BoardScan
-from crawl_tasks.discovery.boilerplate import edited_in
-from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.links import links_of
-from crawl_tasks.discovery.list_rules import Listing, list_rules
-from crawl_tasks.discovery.next_page import next_of
-from crawl_tasks.discovery.post_checks import own_texts_check, post_again_check
-from crawl_tasks.discovery.post_ids import marked_in
-from crawl_tasks.discovery.record_fields import fields_of
-from crawl_tasks.discovery.record_queries import selector_in
-from crawl_tasks.discovery.repeated_records import find_rows
-from crawl_tasks.discovery.reply_counts import count_rules, replies_in
-from crawl_tasks.discovery.slots import Slots
-from crawl_tasks.discovery.thread_checks import ReadThread, comment_checks, record_checks
-from crawl_tasks.discovery.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
-from crawl_tasks.discovery.thread_rules import FirstPost, thread_rules
-from crawl_tasks.discovery.timestamps import times_in
+from crawl_tasks.discovery.html_rules.board_scan import BoardScan
+from crawl_tasks.discovery.html_rules.list_rules import Listing, list_rules
+from crawl_tasks.discovery.html_rules.thread_rules import FirstPost, thread_rules
+from crawl_tasks.discovery.links.links import links_of
+from crawl_tasks.discovery.proof.dry_run import DryRun
+from crawl_tasks.discovery.proof.post_checks import own_texts_check, post_again_check
+from crawl_tasks.discovery.proof.thread_checks import ReadThread, comment_checks, record_checks
+from crawl_tasks.discovery.records.boilerplate import edited_in
+from crawl_tasks.discovery.records.next_page import next_of
+from crawl_tasks.discovery.records.post_ids import marked_in
+from crawl_tasks.discovery.records.record_fields import fields_of
+from crawl_tasks.discovery.records.record_queries import selector_in
+from crawl_tasks.discovery.records.repeated_records import find_rows
+from crawl_tasks.discovery.records.reply_counts import count_rules, replies_in
+from crawl_tasks.discovery.records.slots import Slots
+from crawl_tasks.discovery.records.thread_page import FetchedThread, ThreadRecords, comment_hypotheses
+from crawl_tasks.discovery.text.timestamps import times_in
 from crawl_tasks.model import Comment, Fetched, Post, Request, Stage
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import read_date

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import DryRun
-from crawl_tasks.discovery.timezone import zone_by_times_ahead, zone_by_words
+from crawl_tasks.discovery.probe.timezone import zone_by_times_ahead, zone_by_words
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import DryRun
 from crawl_tasks.discovery.timezone_by_ages import zone_by_ages
 from crawl_tasks.model import Fetched, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.document import Document

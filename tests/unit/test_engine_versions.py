@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.discovery.fingerprints import LIKELY, suspects
+from crawl_tasks.discovery.probe.fingerprints import LIKELY, suspects
 from crawl_tasks.model import Parsed, Request, Stage
 from crawl_tasks.parse.document import Document
 from tests.unit.pages import BASE, answer, found_extra

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl_tasks.discovery.timestamps import is_epoch
+from crawl_tasks.discovery.text.timestamps import is_epoch
 from crawl_tasks.parse.values.calendars import solar_hijri
 from crawl_tasks.parse.values.counts import LARGEST, read_count, read_int
 from crawl_tasks.parse.values.dates import EARLIEST, LATEST, is_fixed, is_stable, of_epoch, read_date

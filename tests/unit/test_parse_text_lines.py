@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crawl_tasks.discovery.checks import check_trials
-from crawl_tasks.discovery.dry_run import DryRun
+from crawl_tasks.discovery.proof.checks import check_trials
+from crawl_tasks.discovery.proof.dry_run import DryRun
 from crawl_tasks.model import Comment, Fetched, Items, Parsed, Post, Request, Stage
 from crawl_tasks.parse.text_lines import tail_of
 from tests.unit.pages import BASE, site_parser

@@ -1,0 +1,200 @@
+"""API rules: proposed rules for the JSON API of a forum that scripts draw, from the answers that its pages ask for.
+
+A value of an answer is a field where it agrees with what the drawn page shows, whatever its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from crawl_tasks.discovery.json_rules.json_rules import (
+    FoundRecords,
+    Pairs,
+    Row,
+    comment_lines,
+    flat,
+    list_lines,
+    paths_in,
+    thread_lines,
+)
+from crawl_tasks.discovery.links.address_shape import path_of
+from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.probe.json_document import nested_lists, scalars
+from crawl_tasks.discovery.proof.dry_run import DryRun, try_site
+from crawl_tasks.discovery.proof.file_score import score_of
+from crawl_tasks.discovery.proof.findings import Findings, site_file
+from crawl_tasks.discovery.text.yaml_rules import scalar
+from crawl_tasks.model import Stage
+from crawl_tasks.parse.json_ld import Json
+from crawl_tasks.parse.values.dates import read_date
+from crawl_tasks.parse.values.text import letters
+from crawl_tasks.parse.values.text import lines as lines_of
+from crawl_tasks.registry.site_registry import compile_site
+from crawl_tasks.sites.loader import parse_site
+
+_DAY_S: Final = 86_400
+_UTC = ZoneInfo("UTC")
+_OF_LIST = ("title", "author", "created_at", "reply_count", "last_reply_at")
+_ID = re.compile(r"(?:^|[._])(?:[a-z]?id|uuid|key)$", re.IGNORECASE)
+
+
+def by_api(probe: HttpProbe, drawn: Findings) -> Findings | None:
+    """Return rules that read the API without a browser, None if the answers do not hold what the drawn pages show.
+
+    The probe has drawn the pages of `drawn`.
+    """
+    text = site_file(drawn)
+    known = score_of(probe, text)
+    trials = [one for one in try_site(probe, compile_site(parse_site(text, drawn.name), None)) if one.rows]
+    listed = [one for one in trials if one.request.stage is Stage.LIST]
+    posts = [one for one in trials if one.request.stage is Stage.POST]
+    plain, headers = probe.plain()
+    rows = records_of(probe, "board", [(one, one.request.key, one.rows) for one in listed if one.request.page == 1])
+    for id_path in _ids(rows.pairs, "post_id")[:2] if rows else ():
+        keys = {row.post_id: told.get(id_path, "") for row, told in flat(rows.pairs)} if rows else {}
+        # The other threads stand on a later list page, whose answers are not paired.
+        threads = [(one, keys[one.request.key], one.parsed.items.comments if one.parsed else ())
+                   for one in posts if keys.get(one.request.key)]  # fmt: skip
+        post, comments = _post(probe, threads), records_of(probe, "post", [one for one in threads if one[2]])
+        if rows is None or post is None or (comments is None and any(shown for _, _, shown in threads)):
+            continue
+        second = [address for one in listed if one.request.page == 2
+                  for address, _ in _asked(probe, one, one.request.key, "board")]  # fmt: skip
+        lines = [f"headers: {json.dumps(headers)}"] if headers else []
+        rows = replace(rows, fields=_rules(_OF_LIST, rows.pairs), second=second)
+        lines += list_lines(rows, id_path, {one.request.key: len(shown) for one, _, shown in threads})
+        made = replace(drawn, has_board_addresses=False, rules="\n".join([*lines, *_thread_lines(post, comments)]))
+        is_apart = comments is not None and comments.address != post.address
+        if _is_as_good(score_of(plain, site_file(made)), known, is_apart=is_apart):
+            return made
+    return None
+
+
+def _thread_lines(post: FoundRecords, comments: FoundRecords | None) -> list[str]:
+    post = replace(post, fields=_rules(("title", "author", "created_at", "body"), post.pairs))
+    return thread_lines(post, *(_of_reply(comments) if comments else (None, None)))
+
+
+def comment_rules(comments: FoundRecords) -> list[str]:
+    """Return the lines of the comment stage, for comments with an address of their own."""
+    return comment_lines(*_of_reply(comments))
+
+
+def _of_reply(comments: FoundRecords) -> tuple[FoundRecords, str | None]:
+    """Return comments with the rules of their fields, and the JMESPath of their ids."""
+    ids = _ids(comments.pairs, "comment_id")
+    fields = _rules(("author", "created_at", "body"), comments.pairs)
+    return replace(comments, fields=fields), ids[0] if ids else None
+
+
+def _is_as_good(score: tuple[int, int, int], known: tuple[int, int, int], *, is_apart: bool) -> bool:
+    """Return whether rules are refuted as little as those for drawn pages, and read as many records, or nearly."""
+    # Where comments stand apart, half as many threads are tried.
+    return score[0] >= known[0] and 10 * score[1] >= (5 if is_apart else 8) * known[1]
+
+
+def _distance(name: str, shown: object, told: str | None) -> float | None:
+    """Return how far a value is from what a page shows for a field, None for another value."""
+    if told is None:
+        return None
+    if name.endswith("_at"):
+        at = read_date(told, time.time(), _UTC)
+        away = abs(at - shown) if at is not None and isinstance(shown, int) else _DAY_S
+        return away if away < _DAY_S else None
+    if name != "body":
+        return 0.0 if " ".join(told.split()) == str(shown) else None
+    said = letters(str(shown))
+    # A drawn body is read without its quotes.
+    whole = [len(one) for one in _spellings(told) if said in one and len(one) <= 2 * len(said)]
+    return min(whole) / max(1, len(said)) - 1 if whole else None
+
+
+def _spellings(told: str) -> tuple[str, str]:
+    """Return the letters of a text as it stands, and as HTML."""
+    return letters(told), letters(lines_of(told))
+
+
+def _path(name: str, pairs: Pairs) -> str | None:
+    """Return the JMESPath whose values are those that pages show for a field, in four of five records or more."""
+    there = [(shown, told) for row, told in flat(pairs) if (shown := getattr(row, name)) is not None]
+    best: tuple[float, float, str] | None = None
+    for path in dict.fromkeys(path for _, one in there for path in one):
+        away = [found for shown, told in there if (found := _distance(name, shown, told.get(path))) is not None]
+        if 5 * len(away) >= 4 * len(there) and (best is None or (-len(away), sum(away)) < best[:2]):
+            best = (-len(away), sum(away), path)
+    return best[2] if best else None
+
+
+def _rules(names: Sequence[str], pairs: Pairs) -> dict[str, str]:
+    rules: dict[str, str] = {}
+    for name in names:
+        path = _path(name, pairs)
+        if path is None:
+            continue
+        rules[name] = f"{{json: {scalar(path)}}}"
+        texts = [(letters(str(row.body)), _spellings(told.get(path, ""))) for row, told in flat(pairs)]
+        if name == "body" and any(plain != said and said in html for said, (plain, html) in texts):
+            rules |= {name: f"{{json: {scalar(path)}, text: lines}}", "body_html": f"{{json: {scalar(path)}}}"}
+    return rules
+
+
+def _ids(pairs: Pairs, name: str) -> list[str]:
+    """Return the JMESPaths of values that differ in all records, likeliest first."""
+    told = flat(pairs)
+    paths = [path for path in paths_in(told)
+             if len({one.get(path) for _, one in told} - {None}) == len(told)]  # fmt: skip
+    equal = {path: sum(one.get(path) == getattr(row, name) for row, one in told) for path in paths}
+    return sorted((path for path in paths if equal[path] or _ID.search(path)), key=lambda path: -equal[path])
+
+
+def _asked(probe: HttpProbe, trial: DryRun, key: str, name: str) -> Iterator[tuple[str, Json]]:
+    """Yield the answers that a page asked for, by each template of their addresses that an id fits into."""
+    for url, answer in probe.answers(trial.request.address):
+        told = path_of(url).replace("{", "%7B").replace("}", "%7D")
+        # The path of a page may be a parameter.
+        parts = re.split(r"([\w~%-]+)", re.sub("%2F", "/", told, flags=re.IGNORECASE))
+        for at in (at for at, part in enumerate(parts) if part == key):
+            yield "".join((*parts[:at], f"{{{name}}}", *parts[at + 1 :])), answer
+
+
+def records_of(probe: HttpProbe, name: str, pages: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
+    """Return the lists that hold most of the rows of drawn pages, by a text or an id that both have."""
+    answers: dict[str, list[Json]] = defaultdict(list)
+    pairs: dict[tuple[str, str, str], list[tuple[Row, Json]]] = defaultdict(list)
+    others: Counter[tuple[str, str, str]] = Counter()
+    for trial, key, rows in pages:
+        for address, answer in _asked(probe, trial, key, name):
+            answers[address].append(answer)
+            for (path, told), sign in product(nested_lists(answer), ("title", "body", "comment_id")):
+                known = {letters(str(text)): row for row in rows if (text := getattr(row, sign, None))}
+                for one in told:
+                    texts = [text for _, value in scalars(one) for text in _spellings(value)]
+                    fit = next((known[text] for text in texts if text in known), None)
+                    if fit is None:
+                        others[address, path, sign] += 1
+                    else:
+                        pairs[address, path, sign].append((fit, one))
+    best = max(pairs, key=lambda one: (len(pairs[one]), -others[one]), default=None)
+    if best is None or 5 * len(pairs[best]) < 4 * sum(len(rows) for _, _, rows in pages):
+        return None
+    return FoundRecords(best[0], best[1], answers[best[0]], pairs[best])
+
+
+def _post(probe: HttpProbe, threads: Sequence[tuple[DryRun, str, Sequence[Row]]]) -> FoundRecords | None:
+    """Return the answers that hold title and text of threads."""
+    pairs: dict[str, list[tuple[Row, Json]]] = defaultdict(list)
+    for trial, key, _ in threads:
+        for address, answer in _asked(probe, trial, key, "post"):
+            pairs[address].append((trial.rows[0], answer))
+    for address, there in pairs.items():
+        if len(there) == len(threads) and _path("title", there) and _path("body", there):
+            return FoundRecords(address, "", [], there)
+    return None

@@ -1,0 +1,292 @@
+"""Links of an unknown forum by the shape of their URL. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from crawl_tasks.discovery.links.address_shape import (
+    SCRIPT,
+    UUID,
+    acts,
+    identity_of,
+    is_stranger,
+    keys_pattern,
+    path_of,
+    shape_of,
+    shared_start,
+)
+from crawl_tasks.parse.document import Document
+
+_NUMBERS = re.compile(r"(\d+)")
+_ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
+_LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
+PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
+_PARTS = re.compile(r"([/?&=])")
+# Levels of elements that tell the place of a link: more would tell the rows of a table apart.
+_LEVELS = 6
+_CHROME = re.compile(r"^(?:nav|header|footer|aside)\b|menu|\bnav", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of a page. `shape` is path and query, with # for a number, * for words that are a key, ~ for a title.
+
+    `keys` are the texts at # and *. The key at `place` differs between the links of the page, and is the link's own.
+    With `is_mixed` another key differs too, on another board's page. With `has_board` the first key, the board's, is
+    part of the id: each board gives its numbers anew. `board` is the key of the board whose list has the link.
+    """
+
+    node: LexborNode
+    url: str
+    shape: str
+    keys: tuple[str, ...]
+    text: str
+    place: int = 0
+    is_mixed: bool = False
+    has_board: bool = False
+    board: str = ""
+
+    @property
+    def key(self) -> str:
+        """The text by which the link differs from others of its shape."""
+        return self.keys[self.place]
+
+    @property
+    def is_stranger(self) -> bool:
+        """Return whether the link is about people or page chrome."""
+        return is_stranger(self.shape)
+
+    @property
+    def has_slug(self) -> bool:
+        """Return whether the address has more than its key, so that no template can produce the address."""
+        is_worded = "~" in self.shape or "*" in self.shape.replace("*", "", "#" not in self.shape)
+        return is_worded or self.place > 0 or self.is_mixed
+
+    def id_regex(self, place: int | None = None) -> str:
+        """Return a regex for the id in the link as written: an address on the page may be relative."""
+        at = self.place if place is None else place
+        pattern = identity_of(self.shape, "id", at, is_whole=self.has_board).strip("^$").replace("(?P<id>", "(")
+        href = self.node.attributes.get("href") or ""
+        while "/" in pattern and not re.search(pattern, href):
+            pattern = pattern.partition("/")[2]
+        # A key right below the root: the name of another host stands behind slashes too.
+        if pattern.startswith(("/[^", "/([^")):
+            return f"^{pattern}" if href.startswith("/") else f"(?<!/){pattern}"
+        return pattern
+
+    @property
+    def looks(self) -> str:
+        """Tag and classes of the link: links of one kind mostly look alike."""
+        return f"{self.node.tag} {self.node.attributes.get('class') or ''}"
+
+
+def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
+    """Return the links with a text that stay on the host, by shape. Addresses of the shape `known` have that shape.
+
+    Links that act, such as a vote, are left out.
+    """
+    host = urlsplit(document.page.url).netloc
+    there = []
+    for node in document.root.css("a[href]"):
+        href = node.attributes.get("href") or ""
+        # `Jump to content` leads to a place on this page.
+        url = None if href.startswith("#") else document.absolute(href)
+        text = " ".join(node.text().split())
+        if url is not None and text and urlsplit(url).netloc == host and not acts(path_of(url)):
+            # The name of a reply, behind #, is no part of the page's address.
+            url = url.partition("#")[0]
+            there.append((node, _without_page(url, document.page.url) if known else url, text))
+    reshaped = _reshaped([(node, url) for node, url, _ in there])
+    if known:
+        pattern = re.compile(keys_pattern(known))
+        reshaped |= {
+            url: (known, list(one.groups())) for url, (shape, _) in reshaped.items()
+            if (one := pattern.match(path_of(url))) and _may_be(shape, known, document.page.url)
+        }  # fmt: skip
+    found: dict[str, list[PageLink]] = {}
+    for node, url, text in there:
+        shape, keys = reshaped[url]
+        if keys:
+            found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
+    return {shape: _placed(links) for shape, links in found.items()}
+
+
+def _without_page(url: str, page: str) -> str:
+    """Return an address without the number of the list's page, if that is the page which has the link."""
+    where, own = urlsplit(url), urlsplit(page).query.split("&")
+    pairs = [pair for pair in where.query.split("&") if pair not in own or not PAGED.fullmatch(pair)]
+    return where._replace(query="&".join(pairs)).geturl() if where.path != urlsplit(page).path else url
+
+
+def _may_be(shape: str, known: str, page: str) -> bool:
+    """Return whether words above the last part of an address, which a known shape has for a key, are the page's own."""
+    above = urlsplit(page).path.split("/")
+    parts = zip(shape.split("/"), known.rstrip("/").split("/")[:-1], [*above, *known.split("/")], strict=False)
+    return not any(
+        mark == "*" and part not in (mine, *above) and not re.search(r"[#*~]", part) for part, mark, mine in parts
+    )
+
+
+def root_links(document: Document) -> list[PageLink]:
+    """Return links at one place to pages right below the root, as `/hardware/` beside `/garden/`: the most of them.
+
+    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages stand below:
+    several, or that of this page.
+    """
+    own = path_of(document.page.url).rstrip("/")
+    paths = [path_of(link.url) for links in links_of(document).values() for link in links]
+    above = {start for path in paths for start, _, last in (path.rpartition("/"),) if last.isdigit()}
+    groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
+    for links in links_of(document, "/*").values(), links_of(document, "/*/").values():
+        for link in (one for some in links for one in some if one.shape in ("/*", "/*/")):
+            if not (is_stranger(path_of(link.url)) or link.key.isdigit() or re.search(r"\.\w+$", link.key)):
+                groups.setdefault((link.shape, place_in(link.node)), {}).setdefault(link.key, link)
+    most: dict[str, PageLink] = max(
+        (
+            group
+            for (_, place), group in groups.items()
+            if (
+                (named := {path_of(one.url).rstrip("/") for one in group.values()} & above)
+                and (len(named) > 1 or own in named)
+            )
+            or not any(map(_CHROME.search, place))
+        ),
+        key=len,
+        default={},
+    )
+    return list(most.values()) if len(most) > 1 else []
+
+
+def kind_of(node: LexborNode) -> str:
+    """Return tag and classes of an element, with # for numbers: `post-4711` is of one element alone."""
+    return ".".join((str(node.tag), *_NUMBERS.sub("#", node.attributes.get("class") or "").split()))
+
+
+def place_in(node: LexborNode) -> tuple[str, ...]:
+    """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
+    found: list[str] = []
+    above: LexborNode | None = node
+    while above is not None and above.tag not in ("body", "html") and len(found) < _LEVELS:
+        found.append(kind_of(above))
+        above = above.parent
+    return tuple(found)
+
+
+def _placed(links: list[PageLink]) -> list[PageLink]:
+    """Choose the key with most values: of a thread's address that also has its board's key, that of the thread."""
+    kinds = [len({link.keys[place] for link in links}) for place in range(len(links[0].keys))]
+    # With equal numbers of values, the first key of a query or a file name counts, but the last of a path.
+    several = [place for place, kind in enumerate(kinds) if kind == max(kinds)]
+    place = several[-1] if links[0].shape.endswith("/") and "?" not in links[0].shape else several[0]
+    return [replace(link, place=place) for link in links]
+
+
+def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[str]]]:
+    """Return the shapes of a page's addresses, corrected by comparison of several addresses.
+
+    `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
+    `/board/garden/` does. `?id=old-cars` and `?id=x7Kq2` have keys where links at one place differ in nothing else.
+    """
+    urls = {url for _, url in links}
+    shapes = {url: shape_of(url) for url in urls}
+    titled = {shape for shape, _ in shapes.values() if "~#" in shape}
+    for url, (shape, _) in list(shapes.items()):
+        titles, loose = shape_of(url, loosely=True)
+        if titles != shape and titles in titled:
+            shapes[url] = (titles, loose)
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for node, url in links:
+        groups.setdefault(place_in(node), set()).add(url)
+    paths = {path_of(url).rstrip("/") for url in urls}
+    for group in sorted(groups.values(), key=len, reverse=True):
+        for pattern in (*_word_keys(group, shapes), *_titled_keys(group, paths)):
+            for url in urls:
+                found = re.match(keys_pattern(pattern), path_of(url))
+                if found is not None and not is_stranger(pattern):
+                    shapes[url] = (pattern, list(found.groups()))
+    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?|[^*#]*=\*", one[0])}
+    for url, (shape, keys) in list(shapes.items()):
+        # A thread below its board: the board's name is a key of the thread's address too.
+        start = next((path for path in boards if path != path_of(url) and shape.startswith(_below(path))), None)
+        if start is not None:
+            above, [key] = boards[start][0], boards[start][1][-1:]
+            shapes[url] = (above + shape.removeprefix(start), [key, *keys])
+    return shapes
+
+
+def _below(path: str) -> str:
+    """Return the beginning of addresses below that of a board."""
+    return f"{path}&" if "?" in path else path.rstrip("/") + "/"
+
+
+def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Iterator[str]:
+    """Yield shapes for addresses at one place of a page that differ in one part, whose numbers do not explain that."""
+    families: dict[tuple[str, ...], dict[str, str]] = {}
+    for url in group:
+        parts = _PARTS.split(path_of(url))
+        for at in range(0, len(parts), 2):
+            if parts[at]:
+                families.setdefault((*parts[:at], "*", *parts[at + 1 :]), {})[parts[at]] = url
+    for family, members in families.items():
+        at = family.index("*")
+        found = {shapes[url][0] for url in members.values()}
+        head = re.sub(r"[^-._]*$", "", shared_start(members))
+        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1. So
+        # are a script, /bbs/faq.php beside /bbs/new.php, and a query that is a path: ?user-4.htm beside ?thread-9.htm.
+        start = "".join(family[:at])
+        is_query = family[at - 1 :] == ("?", "*") and any(
+            shape.startswith(start) and "=" not in shape and "#" in shape for shape, _ in shapes.values()
+        )
+        # So is one with a query, whatever its name begins with: forum_viewforum.php?id=2, forum_viewtopic.php?id=9.
+        are_scripts = all(SCRIPT.search(text) for text in members)
+        is_page = (not head and (at == 2 or is_query or are_scripts)) or (are_scripts and "?" in family[at + 1 :])
+        # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
+        is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
+        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
+            continue
+        # Numbers beside are keys too: that of the board in a thread's address.
+        before, after = ([_mark_of(part) for part in some] for some in (family[:at], family[at + 1 :]))
+        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
+        kinds = {one.lastgroup for one in numbers if one}
+        if all(numbers) and len(kinds) == 1:
+            # A number before or behind a title is the key, whatever the title looks like.
+            yield "".join((*before, "#~" if kinds == {"lead"} else "~#", *after))
+            continue
+        end = shared_start([text[::-1] for text in members])[::-1]
+        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
+        yield "".join((*before, head, "*", tail, *after))
+
+
+def _titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
+    """Yield shapes for addresses at one place of a page that have a title beside the key, and differ in both.
+
+    `/t/old-cars/12`, `/comments/x7k2q/old-cars` and `/old-cars-t12.html`. A board's name before a thread's number is no
+    title: the board has a link of its own, in `paths`.
+    """
+    families: dict[str, set[tuple[str, str]]] = {}
+    for path in map(path_of, group):
+        parts = path.split("/")
+        for at in range(1, len(parts) - 1):
+            before, (one, other), after = "/".join(parts[:at]), parts[at : at + 2], parts[at + 2 :]
+            is_named = f"{before}/{one}" in paths or "?" in path
+            if one and not one.isdigit() and other.isdigit() and not is_named:
+                families.setdefault("/".join((before, "~/#", *after)), set()).add((one, other))
+            if _ID_BEFORE_TITLE.fullmatch(one) and other and not other.isdigit() and not is_named:
+                families.setdefault("/".join((before, "*/~", *after)), set()).add((other, one))
+        if found := _LETTER_AND_NUMBER.fullmatch(path):
+            families.setdefault("{}~{}#{}".format(*found.group(1, 3, 5)), set()).add((found[2], found[4]))
+    for shape, pairs in families.items():
+        titles, keys = ({pair[at] for pair in pairs} for at in (0, 1))
+        # Numbers alone have a shape of their own, which no `/user/mary` fits.
+        is_told = "*" not in shape or (any(re.search(r"\d", key) for key in keys) and not all(map(str.isdigit, keys)))
+        if is_told and len(titles) > 1 and len(keys) == len(pairs) and 2 * len(titles) > len(keys):
+            yield shape
+
+
+def _mark_of(part: str) -> str:
+    return "#" if part.isdigit() else "*" if UUID.fullmatch(part) else part
