@@ -11,11 +11,11 @@ from sqlalchemy import Index, Table
 from sqlalchemy.dialects import postgresql
 
 from crawl_tasks.monitor.problems.alert_rules import inhibit_rules_file, rules_file
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.settings import PREFIX, Settings
 from crawl_tasks.sites import presets
 from crawl_tasks.sites.field_rules import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.store import tables
+from crawl_tasks.web.metrics import FAMILIES
 from tests.problems_page import problems_page
 from tests.site_reference import rewritten
 
@@ -127,7 +127,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docker/prometheus/rules.yml": lambda _: rules_file(),
     "docker/prometheus/inhibit_rules.yml": lambda _: inhibit_rules_file(),
     # A wheel holds the package alone.
-    "crawl_tasks/monitor/web/dashboard.json": lambda _: DASHBOARD.read_text("utf-8"),
+    "crawl_tasks/web/dashboard.json": lambda _: DASHBOARD.read_text("utf-8"),
     "crawl_tasks/demo/demo.yaml": lambda _: (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8"),
 }
 """By path the function that makes the text from the text that is there."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from crawl_tasks.monitor.web.http_server import WebServer
+    from crawl_tasks.web.http_server import WebServer
 
 
 @contextmanager

@@ -31,7 +31,6 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.loader import load_site
@@ -40,6 +39,7 @@ from crawl_tasks.store.export import export
 from crawl_tasks.store.queries import counts
 from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.static_report import require_place, write_report
 
 ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
 """The scan interval of the demo, longer than a run. A second scan within a run would blur the count of requests."""

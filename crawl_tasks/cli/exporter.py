@@ -23,14 +23,14 @@ from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.monitor.problems.alert_rules import rules_file
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.item_pages import ItemPages
-from crawl_tasks.monitor.web.login import Login
-from crawl_tasks.monitor.web.server import ExporterServer
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.permissions import write_public
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.item_reader import ItemReader
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.item_pages import ItemPages
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.server import ExporterServer
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 
 PORT = 9817
 REPLY_S: Final = 4.0
@@ -125,7 +125,7 @@ def write_files(directory: Path) -> None:
     Raises:
         ConfigError: the directory cannot be written.
     """
-    dashboard = (resources.files("crawl_tasks.monitor.web") / "dashboard.json").read_text("utf-8")
+    dashboard = (resources.files("crawl_tasks.web") / "dashboard.json").read_text("utf-8")
     try:
         for name, text in (("rules.yml", rules_file()), ("dashboard.json", dashboard)):
             write_public(directory / name, text)

@@ -33,7 +33,6 @@ from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.monitor.web.static_report import require_place, write_report
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.atomic_file import is_address, is_kept
@@ -41,6 +40,7 @@ from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.static_report import require_place, write_report
 from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
 PROCESSES = click.IntRange(0, 64)

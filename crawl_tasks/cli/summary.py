@@ -20,8 +20,8 @@ from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN
 from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.static_report import crawl_report
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.static_report import crawl_report
 
 MOST_NAMED: Final = 5
 """Failed pages that the end of a run names at most."""

@@ -22,9 +22,9 @@ from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.cell_snapshots import Snapshots
-from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.metrics import FAMILIES
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.web.exposition import Writer
+from crawl_tasks.web.metrics import FAMILIES
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 
 ROUNDS = 20
 SCRAPE_EVERY_S = 15

@@ -11,7 +11,7 @@ import sys
 
 from tests.chaos.guards import Guard, main
 
-FETCH, WEB, LUA = "crawl_tasks/fetch", "crawl_tasks/monitor/web", "crawl_tasks/frontier/lua"
+FETCH, WEB, LUA = "crawl_tasks/fetch", "crawl_tasks/web", "crawl_tasks/frontier/lua"
 
 
 def _of(name: str, file: str, old: str, new: str, rests: str) -> Guard:

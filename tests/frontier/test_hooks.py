@@ -21,12 +21,12 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.model.own_counters import MOST_NAMES, OWN_FAILURES, count, put_back, take_counted
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.queues import QUEUES
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.sites.event_hooks import Hooks
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.exposition import Writer
+from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.worker.hook_runner import HookRunner
 from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import TERMS, posts, released

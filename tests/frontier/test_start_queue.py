@@ -18,14 +18,14 @@ from crawl_tasks.model import Lease
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.schedule import start_entries
 from crawl_tasks.schedule.start_entries import StartEntries
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site
+from crawl_tasks.web.exposition import Writer
+from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.worker.idle_exit import IdleExit
 from tests.frontier.by_hand import TERMS, post, posts
 from tests.unit.good_site import GOOD

@@ -17,10 +17,10 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
-from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.settings import Cell, load_settings
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.exposition import Writer
+from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.worker.runtime import Runtime
 from tests.unit.command_line import run, site_text, write_site
 

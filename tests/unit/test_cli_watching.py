@@ -33,7 +33,7 @@ from crawl_tasks.monitor.progress import Stored, fitting_table, plain_text, site
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
-from crawl_tasks.monitor.web.static_report import crawl_report, write_report
+from crawl_tasks.web.static_report import crawl_report, write_report
 from tests.unit.command_line import run
 from tests.unit.test_web_pages import post, work
 

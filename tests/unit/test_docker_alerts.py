@@ -15,8 +15,8 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.problems.kinds import Severity
 from crawl_tasks.monitor.problems.registry import KINDS
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.exposition import MetricKind, Writer
-from crawl_tasks.monitor.web.metrics import FAMILIES
+from crawl_tasks.web.exposition import MetricKind, Writer
+from crawl_tasks.web.metrics import FAMILIES
 from tests.frontier.by_hand import TERMS
 from tests.unit.docker_files import DOCKER, Said, broken, read_services, read_yaml, run
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from crawl_tasks.celery import app
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.sites.crawl_policy import Gate
+from crawl_tasks.web.metrics import FAMILIES
 from tests.unit.docker_files import DOCKER, ROOT, STACK, Said, broken, read_services, read_yaml, run, stack
 
 GITLAB = ROOT / ".gitlab-ci.yml"

@@ -10,9 +10,9 @@ import pytest
 
 from crawl_tasks.cli.main import cli
 from crawl_tasks.frontier import keys
-from crawl_tasks.monitor.web.metrics import FAMILIES
 from crawl_tasks.queues import DETAIL, QUEUES
 from crawl_tasks.settings import Settings
+from crawl_tasks.web.metrics import FAMILIES
 from tests.chaos.__main__ import PARTS
 from tests.site_reference import SECTIONS
 

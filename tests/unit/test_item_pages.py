@@ -18,15 +18,15 @@ from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.item_pages import ItemPages
-from crawl_tasks.monitor.web.layout import STYLE, page_of
-from crawl_tasks.monitor.web.local_addresses import is_loopback
-from crawl_tasks.monitor.web.login import Login
-from crawl_tasks.monitor.web.server import ExporterServer
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.store.item_reader import PAGE_ROWS, THREAD_ROWS, ItemReader, in_reading_order
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.item_pages import ItemPages
+from crawl_tasks.web.layout import STYLE, page_of
+from crawl_tasks.web.local_addresses import is_loopback
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.server import ExporterServer
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.serving import serving
 from tests.store.rows import page
 from tests.unit.test_web_pages import CHROMIUM, PASSWORD, ask, browse

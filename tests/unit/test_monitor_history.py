@@ -14,8 +14,8 @@ from crawl_tasks.monitor.charts import bars, nice, number, plot, spark
 from crawl_tasks.monitor.history import MINUTES, History, total_reading
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.web.overview import plots
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.web.overview import plots
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS
 
 QUEUES = ["list", "post", "comment", "store", "control"]

@@ -22,7 +22,7 @@ from crawl_tasks.monitor.problems.registry import KINDS
 from crawl_tasks.monitor.progress import Pace, Stored, line_of, plain_text, site_table
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.monitor.top import recent, top_table
-from crawl_tasks.monitor.web.login import Login
+from crawl_tasks.web.login import Login
 from tests.unit.command_line import run
 from tests.unit.test_cli_watching import printed
 from tests.unit.test_item_pages import reading, shown

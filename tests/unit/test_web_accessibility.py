@@ -20,9 +20,9 @@ from crawl_tasks.local.page_logs import PageLog
 from crawl_tasks.model import Fetched
 from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.login import Login
-from crawl_tasks.monitor.web.static_report import crawl_report
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.static_report import crawl_report
 from tests.unit.test_item_pages import PAGES, reading, shown
 from tests.unit.test_web_pages import CHROMIUM, PASSWORD, an_hour_of, ask, browse, enter, populated, post, serve
 from tests.waiting import PATIENCE_S

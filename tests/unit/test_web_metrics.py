@@ -24,14 +24,14 @@ from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.exposition import Writer, labels
-from crawl_tasks.monitor.web.login import Login
-from crawl_tasks.monitor.web.metrics import FAMILIES
-from crawl_tasks.monitor.web.server import ExporterServer
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.exposition import Writer, labels
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.metrics import FAMILIES
+from crawl_tasks.web.server import ExporterServer
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.serving import serving
 from tests.unit.command_line import run, site_text
 from tests.waiting import PATIENCE_S

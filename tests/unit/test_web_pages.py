@@ -30,10 +30,10 @@ from crawl_tasks.frontier.replies import BoardTerms
 from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.model import Effort, Fetched, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
-from crawl_tasks.monitor.web.actions import FAILED_ROWS, Actions
-from crawl_tasks.monitor.web.login import Login
-from crawl_tasks.monitor.web.server import ExporterServer
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.web.actions import FAILED_ROWS, Actions
+from crawl_tasks.web.login import Login
+from crawl_tasks.web.server import ExporterServer
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS, released
 from tests.serving import serving
 from tests.waiting import eventually

@@ -17,13 +17,13 @@ import redis
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.monitor.snapshot import take_snapshot
-from crawl_tasks.monitor.web.actions import Actions
-from crawl_tasks.monitor.web.http_server import THREADS, HttpAnswer, HttpRequest, WebServer
-from crawl_tasks.monitor.web.item_pages import ItemPages
-from crawl_tasks.monitor.web.login import WRONG_A_MINUTE, AttemptLimit, Login
-from crawl_tasks.monitor.web.server import ExporterServer
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
 from crawl_tasks.store.item_reader import ItemReader
+from crawl_tasks.web.actions import Actions
+from crawl_tasks.web.http_server import THREADS, HttpAnswer, HttpRequest, WebServer
+from crawl_tasks.web.item_pages import ItemPages
+from crawl_tasks.web.login import WRONG_A_MINUTE, AttemptLimit, Login
+from crawl_tasks.web.server import ExporterServer
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.serving import serving
 
 PASSWORD = "correct-horse-battery"
@@ -282,6 +282,6 @@ def test_a_page_that_cannot_be_made_is_answered(server: str, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("crawl_tasks.monitor.web.server.overview", fail)
+    monkeypatch.setattr("crawl_tasks.web.server.overview", fail)
 
     assert say(server, "GET / HTTP/1.1", LOCAL).startswith(b"HTTP/1.1 500 ")

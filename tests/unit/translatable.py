@@ -38,8 +38,9 @@ FROM_TABLES = {
 def sentences() -> set[str]:
     """Return all sentences."""
     found = set(of_tables())
-    for file in sorted((PACKAGE / "monitor").rglob("*.py")) + sorted((PACKAGE / "cli").glob("*.py")):
-        found |= set(_of_file(file))
+    for room in ("monitor", "web", "operate", "cli"):
+        for file in sorted((PACKAGE / room).rglob("*.py")):
+            found |= set(_of_file(file))
     return found
 
 

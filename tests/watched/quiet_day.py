@@ -19,8 +19,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
-from crawl_tasks.monitor.web.exposition import MetricKind
-from crawl_tasks.monitor.web.metrics import FAMILIES
+from crawl_tasks.web.exposition import MetricKind
+from crawl_tasks.web.metrics import FAMILIES
 from tests.flow.world import CELERY, ROOT
 from tests.waiting import eventually
 from tests.watched.forum import Forum

@@ -19,7 +19,7 @@ from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.layout import WebUser, frame
+from crawl_tasks.web.layout import WebUser, frame
 
 REFRESH_S = 10
 MOST_ROWS = 200

@@ -18,10 +18,10 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import RETRIED_AT_ONCE, Actions
-from crawl_tasks.monitor.web.failed_pages import failed_links, failed_table
-from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
-from crawl_tasks.monitor.web.overview import on_time_tile, plots, quantiles, said, state, tile, tiles_of, troubles
+from crawl_tasks.web.actions import RETRIED_AT_ONCE, Actions
+from crawl_tasks.web.failed_pages import failed_links, failed_table
+from crawl_tasks.web.layout import WebUser, frame, hidden, table
+from crawl_tasks.web.overview import on_time_tile, plots, quantiles, said, state, tile, tiles_of, troubles
 
 REFRESH_S = 20
 _FINE = {"gone", "unchanged"}

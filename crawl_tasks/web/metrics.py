@@ -14,7 +14,7 @@ from crawl_tasks.monitor.freshness import Freshness
 from crawl_tasks.monitor.problems.watch_conditions import fails_all
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.exposition import Family, MetricKind, Sample, escaped, labels
+from crawl_tasks.web.exposition import Family, MetricKind, Sample, escaped, labels
 
 C, G, H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 # For counters of scrapy-redis' exporters. As counters, newer parsers would add _total to the names.

@@ -20,9 +20,9 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.failed_pages import failed_table
-from crawl_tasks.monitor.web.layout import WebUser, page_of, table
-from crawl_tasks.monitor.web.overview import plots, said
+from crawl_tasks.web.failed_pages import failed_table
+from crawl_tasks.web.layout import WebUser, page_of, table
+from crawl_tasks.web.overview import plots, said
 
 TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
 MOST_NAMED = 10

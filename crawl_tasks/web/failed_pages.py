@@ -13,8 +13,8 @@ from crawl_tasks.model import State
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.web.actions import FAILED_ROWS, FailedFilter
-from crawl_tasks.monitor.web.layout import WebUser, frame, hidden, table
+from crawl_tasks.web.actions import FAILED_ROWS, FailedFilter
+from crawl_tasks.web.layout import WebUser, frame, hidden, table
 
 MOST_SHOWN = 100_000
 """The most characters of a kept page that are shown."""

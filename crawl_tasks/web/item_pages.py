@@ -17,7 +17,6 @@ from urllib.parse import urlencode
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext
-from crawl_tasks.monitor.web.layout import WebUser, frame
 from crawl_tasks.store.item_reader import (
     PAGE_ROWS,
     THREAD_ROWS,
@@ -28,6 +27,7 @@ from crawl_tasks.store.item_reader import (
     StoredThread,
 )
 from crawl_tasks.store.selection import RowSelection
+from crawl_tasks.web.layout import WebUser, frame
 
 _EXCERPT: Final = 300
 _LONGEST_NAME: Final = 60

@@ -19,18 +19,18 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.report import site_detail, snapshot_row
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
-from crawl_tasks.monitor.web.actions import Actions, FailedFilter
-from crawl_tasks.monitor.web.exposition import Writer
-from crawl_tasks.monitor.web.failed_pages import failed_page, one_failed
-from crawl_tasks.monitor.web.http_server import HttpAnswer, HttpRequest, WebServer
-from crawl_tasks.monitor.web.item_pages import ItemPages, number_in
-from crawl_tasks.monitor.web.layout import STYLE_SOURCE, WebUser, frame, login_page
-from crawl_tasks.monitor.web.local_addresses import is_local_name, is_loopback
-from crawl_tasks.monitor.web.login import AttemptLimit, Login
-from crawl_tasks.monitor.web.metrics import FAMILIES
-from crawl_tasks.monitor.web.overview import MOST_ROWS, REFRESH_S, overview
-from crawl_tasks.monitor.web.site_page import site_page
-from crawl_tasks.monitor.web.snapshot_cache import SnapshotCache
+from crawl_tasks.web.actions import Actions, FailedFilter
+from crawl_tasks.web.exposition import Writer
+from crawl_tasks.web.failed_pages import failed_page, one_failed
+from crawl_tasks.web.http_server import HttpAnswer, HttpRequest, WebServer
+from crawl_tasks.web.item_pages import ItemPages, number_in
+from crawl_tasks.web.layout import STYLE_SOURCE, WebUser, frame, login_page
+from crawl_tasks.web.local_addresses import is_local_name, is_loopback
+from crawl_tasks.web.login import AttemptLimit, Login
+from crawl_tasks.web.metrics import FAMILIES
+from crawl_tasks.web.overview import MOST_ROWS, REFRESH_S, overview
+from crawl_tasks.web.site_page import site_page
+from crawl_tasks.web.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)
 
