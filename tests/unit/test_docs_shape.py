@@ -12,7 +12,8 @@ import pytest
 from tests.generated import settings_page
 from tests.unit.test_docs import PAGES, ROOT
 
-README_WORDS, PARAGRAPH_WORDS = 900, 90
+README_WORDS, PARAGRAPH_WORDS, BULLET_WORDS = 900, 90, 50
+VERSION = re.compile(r"\d+\.\d+ \((?:unreleased|\d{4}-\d\d-\d\d)\)")
 WORDS_A_CHARACTER = 0.6
 """A Chinese word has 1.5 to 2 characters."""
 CHINESE = r"[\u3400-\u9fff]"
@@ -71,6 +72,16 @@ def test_every_heading_names_its_subject(page: Path) -> None:
 
     assert [heading for heading in headings if NO_SUBJECT.match(heading)] == []
     assert len(headings) == len(set(headings)) or page.name in {"site-files.md", "CHANGELOG.md"}
+
+
+def test_the_changelog_has_versions_and_short_bullets() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    bullets = [" ".join(part.split()) for part in re.findall(r"^- (.+(?:\n  .+)*)", text, re.M)]
+
+    assert [head for head in re.findall(r"^## (.+)$", text, re.M) if not VERSION.fullmatch(head)] == []
+    assert [bullet for bullet in bullets if words(bullet) > BULLET_WORDS] == []
+    assert [bullet for bullet, times in Counter(bullets).items() if times > 1] == []
+    assert len(bullets) > 100
 
 
 def listed(index: Path) -> Counter[Path]:
