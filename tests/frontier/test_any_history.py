@@ -64,8 +64,8 @@ CHANGES = st.lists(
     min_size=1, max_size=3, unique_by=lambda one: one[1],
 )  # fmt: skip
 ANN = Operator("ann@host", "why")
-MOST_SCANS = 9
-"""A thread that is back is asked for after 1, 3, 7 listings."""
+MOST_SCANS = 16
+"""A thread that is back is asked for after 1, 3, 7 listings, and again where it lacks replies."""
 THREADS = st.integers(0, 9)
 LEFT_OVER = ("underway", ":restored", ":carried", ":frozen", ":staged:", ":pending")
 
