@@ -103,7 +103,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
 def _read(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
     """Return the fields that the published rules read from a kept page, with their number, or the cause for none."""
     # Compiling a site costs 50 ms and its modules, which most exporters never need.
-    from crawl_tasks.discovery.proof.dry_run import reread  # noqa: PLC0415
+    from crawl_tasks.discovery import reread  # noqa: PLC0415
     from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
     from crawl_tasks.worker.runtime import grants_of  # noqa: PLC0415
 

@@ -6,13 +6,11 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -24,35 +22,22 @@ from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.cli.terminal import examples, printable
-from crawl_tasks.discovery.probe.http_probe import PUBLIC_PACE_S, HttpProbe
-from crawl_tasks.discovery.probe.site_address import SiteAddress, place_of
-from crawl_tasks.discovery.proof.checks import check_trials
-from crawl_tasks.discovery.proof.date_samples import samples_of
-from crawl_tasks.discovery.proof.dry_run import missing_in, thin_fields, try_site
-from crawl_tasks.discovery.proof.findings import Findings, site_file
-from crawl_tasks.discovery.proof.gone_thread import with_gone_rules
-from crawl_tasks.discovery.proof.news_page import find_linking_page
-from crawl_tasks.discovery.proof.site_check import SiteCheck
-from crawl_tasks.discovery.start_page import discover
-from crawl_tasks.discovery.text.yaml_rules import settled
-from crawl_tasks.discovery.timezone_by_ages import zone_by_trials
-from crawl_tasks.discovery.timezone_by_feed import feed_differences, zone_by_feed
+from crawl_tasks.discovery import PUBLIC_PACE_S, HttpProbe, SiteAddress, place_of, propose_site_file
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.permissions import write_public
 from crawl_tasks.proxy import read_proxy
-from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.presets import engine_names
+
+if TYPE_CHECKING:
+    from crawl_tasks.discovery import Findings, SiteProposal
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _RESOLVED_WITHIN_S = 10.0
 WIDTH = 110
 """Characters of a line of the summary."""
-_MOST_MISSING = 3
-"""The most errors of pages that are told one by one."""
 MOST_HOSTS = 8
 """Hosts of a list that are looked at together."""
 
@@ -100,22 +85,8 @@ def command(
         all_options = [options(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
         ctx.exit(Exit.OK if _look_at_all(all_options, settings) else Exit.FAILURES)
     result = _look_at(options(address or ""), settings)
-    text = site_file(result.found)
-    if output == "-":
-        click.echo(text, nl=False)
-    # On standard error, so that `-o -` writes nothing but the site file to standard output.
-    held = "; ".join(check.name for check in result.checks if check.holds)
-    held_lines = wrap(f"holds     {held}" if held else "", WIDTH, subsequent_indent=" " * 10, break_long_words=False)
-    for line in (*summary(result.found, result.asked), *held_lines):
-        click.echo(printable(line, 600), err=True)
-    for line in result.refuted:
-        click.echo(printable(f"refuted   {line}", 300), err=True)
-    if output != "-":
-        click.echo(f"written   {result.path}", err=True)
-        click.echo(
-            f"next      {'mend it, then ' if result.refuted else ''}crawl-tasks try {result.found.name}", err=True
-        )
-    ctx.exit(Exit.FAILURES if result.refuted else Exit.OK)
+    _show(result, is_printed=output == "-")
+    ctx.exit(Exit.FAILURES if result.proposed.refuted else Exit.OK)
 
 
 class _NewOptions(NamedTuple):
@@ -129,12 +100,10 @@ class _NewOptions(NamedTuple):
 
 
 class _NewResult(NamedTuple):
-    """A site file that was written, with the checks that its forum's pages allow. `asked` counts the requests."""
+    """A site file that was written to `path`. `asked` counts the requests."""
 
     path: Path
-    found: Findings
-    checks: list[SiteCheck]
-    refuted: list[str]
+    proposed: SiteProposal
     asked: int
 
 
@@ -151,36 +120,30 @@ def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
     if options.output != "-" and path.exists() and not options.is_forced:
         raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
     probe = open_probe(place, settings)
-    found = discover(probe, place, name, options.engine, contact=settings.contact)
-    found = replace(found, encoding=probe.guessed_charset())
-    site = parse_site(site_file(found), str(path))
-    starts = (found.place.url, place.url)
-    if site.front is None and (linking := find_linking_page(probe, site, starts, settings.contact)):
-        found = replace(found, news=(*found.news, linking))
-        site = parse_site(site_file(found), str(path))
-    opened = compile_site(site, settings.contact)
-    trials = list(try_site(probe, opened))
-    zone = found.zone or zone_by_feed(feed_differences(probe, site, trials), site) or zone_by_trials(trials)
-    order = opened.parser.date_orders.last
-    if (zone, order.order) != (found.zone, None):
-        # What all pages together tell is not known while the first of them are read.
-        found = replace(found, zone=zone, order=order)
-        site = parse_site(site_file(found), str(path))
-        trials = list(try_site(probe, compile_site(site, settings.contact)))
-    clock = ZoneInfo(site.timezone)
-    found = replace(found, dates=tuple(one.line(clock) for one in samples_of(site, trials, order)))
-    if found.rules:
-        rules, told = with_gone_rules(probe, compile_site(site, settings.contact), trials, found.rules)
-        found = replace(found, rules=rules, remarks=(*found.remarks, *([told] if told else [])))
-    checks = check_trials(site, trials)
-    refuted = [*found.doubts, *shortened(missing_in(trials)), *(str(check) for check in checks if not check.holds)]
-    weak = [*thin_fields(trials), *(str(check) for check in checks if check.holds and check.evidence)]
-    remarks = [f"refuted: {one}" for one in refuted] + [f"weak: {one}" for one in weak if found.rules]
-    rules = found.rules if refuted else settled(found.rules)
-    found = replace(found, rules=rules, remarks=(*found.remarks, *remarks))
+    proposed = propose_site_file(probe, place, name, options.engine, contact=settings.contact, origin=str(path))
     if options.output != "-":
-        write_public(path, site_file(found))
-    return _NewResult(path, found, checks, refuted, len(probe.asked))
+        write_public(path, proposed.text)
+    return _NewResult(path, proposed, len(probe.asked))
+
+
+def _show(result: _NewResult, *, is_printed: bool) -> None:
+    """Show a summary of the findings, and the site file itself if it `is_printed`.
+
+    The summary goes to standard error, so that `-o -` writes nothing but the site file to standard output.
+    """
+    proposed = result.proposed
+    if is_printed:
+        click.echo(proposed.text, nl=False)
+    held = "; ".join(check.name for check in proposed.checks if check.holds)
+    held_lines = wrap(f"holds     {held}" if held else "", WIDTH, subsequent_indent=" " * 10, break_long_words=False)
+    for line in (*summary(proposed.findings, result.asked), *held_lines):
+        click.echo(printable(line, 600), err=True)
+    for line in proposed.refuted:
+        click.echo(printable(f"refuted   {line}", 300), err=True)
+    if not is_printed:
+        mend = "mend it, then " if proposed.refuted else ""
+        click.echo(f"written   {result.path}", err=True)
+        click.echo(f"next      {mend}crawl-tasks try {proposed.findings.name}", err=True)
 
 
 def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool:
@@ -192,7 +155,7 @@ def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool
     console = Console(width=None if Console().is_terminal else 160, highlight=False)
     is_right = True
     with ThreadPoolExecutor(MOST_HOSTS) as pool:
-        for rows in pool.map(lambda those: [_row(one, settings) for one in those], hosts.values()):
+        for rows in pool.map(partial(_rows, settings), hosts.values()):
             for cells, is_well in rows:
                 is_right = is_right and is_well
                 table.add_row(*(escape(printable(cell, 200)) for cell in cells))
@@ -207,16 +170,22 @@ def _host_name(address: str) -> str:
     return address
 
 
+def _rows(settings: Settings, all_options: Sequence[_NewOptions]) -> list[tuple[tuple[str, str, str, str], bool]]:
+    """Return the table's rows of the addresses of one host."""
+    return [_row(options, settings) for options in all_options]
+
+
 def _row(options: _NewOptions, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
     """Return the table's row of an address, and whether its file is right."""
     try:
         result = _look_at(options, settings)
     except CrawlError as error:
         return (options.address, "none", "", str(error)), False
-    held = sum(check.holds for check in result.checks)
-    sure = f"{held} of {len(result.checks)} checks hold"
-    takes = "; ".join(result.refuted[:2]) or f"nothing: crawl-tasks try {result.found.name}"
-    return (options.address, result.path.name, sure, takes), not result.refuted
+    proposed = result.proposed
+    held = sum(check.holds for check in proposed.checks)
+    sure = f"{held} of {len(proposed.checks)} checks hold"
+    takes = "; ".join(proposed.refuted[:2]) or f"nothing: crawl-tasks try {proposed.findings.name}"
+    return (options.address, result.path.name, sure, takes), not proposed.refuted
 
 
 def find_address(address: str, settings: Settings) -> SiteAddress:
@@ -252,34 +221,36 @@ def open_probe(place: SiteAddress, settings: Settings) -> HttpProbe:
     return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=pace_s, drops_sessions=True)
 
 
-def shortened(errors: Sequence[str]) -> list[str]:
-    """Return the first errors of pages, and the number of the others: a forum may answer 404 for each thread."""
-    more = len(errors) - _MOST_MISSING
-    return [*errors] if more < 2 else [*errors[:_MOST_MISSING], f"{more} more errors like these"]
-
-
-def summary(found: Findings, asked: int) -> list[str]:
-    """Return the findings, one line each."""
-    program = str(found.suspect) if found.suspect else "unknown: the rules are proposals; check them"
-    lines = [f"program   {program}"]
-    subs = sum(board.parent_id is not None for board in found.boards)
-    lines.append(f"boards    {len(found.boards)}" + (f", {subs} of them below another" if subs else ""))
-    lines += [f"left out  {url}" for url in found.left_out]
-    lines.append(f"zone      {f'{found.zone.name}: {found.zone.why}' if found.zone else 'UTC, as nothing names it'}")
-    if found.encoding:
-        lines.append(f"charset   {found.encoding}, a guess by the letters: the pages name none that fits")
-    if found.order.order is not None:
-        lines.append(f"dates     {found.order.order.value}: {found.order.why}")
-    lines += [f"date      {line}" for line in found.dates]
-    delay = f"Crawl-delay {found.delay_s:g} s" if found.delay_s else "no Crawl-delay"
+def summary(findings: Findings, asked: int) -> list[str]:
+    """Return the findings, one line each. `asked` counts the requests."""
+    program = str(findings.suspect) if findings.suspect else "unknown: the rules are proposals; check them"
+    lines = [f"program   {program}", _boards_line(findings)]
+    lines += [f"left out  {url}" for url in findings.left_out]
+    zone = f"{findings.zone.name}: {findings.zone.why}" if findings.zone else "UTC, as nothing names it"
+    lines.append(f"zone      {zone}")
+    if findings.encoding:
+        lines.append(f"charset   {findings.encoding}, a guess by the letters: the pages name none that fits")
+    if findings.order.order is not None:
+        lines.append(f"dates     {findings.order.order.value}: {findings.order.why}")
+    lines += [f"date      {line}" for line in findings.dates]
+    delay = f"Crawl-delay {findings.delay_s:g} s" if findings.delay_s else "no Crawl-delay"
     lines.append(f"robots    {delay}; {asked} pages asked for")
-    if found.trial is not None:
-        lines.append(f"proof     {len(found.trial.rows)} posts on {found.trial.request.address}")
-    for one in found.news:
-        lines.append(f"{'news' if one.interval_s is None else 'front':<9} {one.path}: {one.reason}")
-    if found.place.private:
-        lines.append(f"private   {found.place.private} is named in private_hosts, so that it may be fetched")
-    known = str(found.suspect)
-    # What refutes the file is told at the end.
-    told = [remark for remark in found.remarks if remark != known and not remark.startswith("refuted: ")]
-    return lines + [f"remark    {remark}" for remark in told]
+    if findings.trial is not None:
+        lines.append(f"proof     {len(findings.trial.rows)} posts on {findings.trial.request.address}")
+    for page in findings.news:
+        lines.append(f"{'news' if page.interval_s is None else 'front':<9} {page.path}: {page.reason}")
+    private = findings.place.private
+    if private:
+        lines.append(f"private   {private} is named in private_hosts, so that it may be fetched")
+    return lines + [f"remark    {remark}" for remark in _further_remarks(findings)]
+
+
+def _boards_line(findings: Findings) -> str:
+    subs = sum(board.parent_id is not None for board in findings.boards)
+    return f"boards    {len(findings.boards)}" + (f", {subs} of them below another" if subs else "")
+
+
+def _further_remarks(findings: Findings) -> list[str]:
+    """Return the remarks without the program, which is the first line, and what refutes the file, which is the last."""
+    known = str(findings.suspect)
+    return [remark for remark in findings.remarks if remark != known and not remark.startswith("refuted: ")]

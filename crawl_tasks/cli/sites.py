@@ -16,7 +16,7 @@ from crawl_tasks.cli.operator import operator, store_decisions
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.cli.site_transfer import move
 from crawl_tasks.cli.terminal import examples, printable
-from crawl_tasks.discovery.proof.replay import Difference, cases_of, replay
+from crawl_tasks.discovery import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError, RedisUnreachable, SiteError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.cells import Cells

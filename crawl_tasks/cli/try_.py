@@ -18,11 +18,20 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
 from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
 from crawl_tasks.cli.terminal import echo_json, examples, printable
-from crawl_tasks.discovery.probe.http_probe import PUBLIC_PACE_S, HttpProbe
-from crawl_tasks.discovery.proof.checks import check_trials
-from crawl_tasks.discovery.proof.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
-from crawl_tasks.discovery.proof.replay import cases_of, save_case
-from crawl_tasks.discovery.timezone_by_feed import feed_check, feed_differences
+from crawl_tasks.discovery import (
+    PUBLIC_PACE_S,
+    Coverage,
+    DryRun,
+    HttpProbe,
+    attempt,
+    cases_of,
+    check_feed,
+    check_trials,
+    missing_in,
+    reread,
+    save_case,
+    try_site,
+)
 from crawl_tasks.errors import ParseError
 from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.frontier.admin.admin import Admin
@@ -160,7 +169,7 @@ def _show_all(
         show(console, trial, opened, settings, save=save, whole=is_first)
     missing = list(dict.fromkeys([*missing, *missing_in(tried)]))
     checks = check_trials(opened.site, tried)
-    if probe is not None and (by_feed := feed_check(feed_differences(probe, opened.site, tried), opened.site)):
+    if probe is not None and (by_feed := check_feed(probe, opened.site, tried)):
         checks.append(by_feed)
     for check in sorted(checks, key=lambda one: not one.holds):
         word = "holds    " if check.holds else "[red]refuted[/]  "

@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 
-from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.forum_discovery import ForumDiscovery
 from crawl_tasks.discovery.json_rules.api_replies import comments_by_api
 from crawl_tasks.discovery.json_rules.api_rules import by_api
 from crawl_tasks.discovery.probe.http_probe import HttpProbe
@@ -44,7 +44,7 @@ def discover_drawn(
     Raises:
         FetchError: the front page cannot be drawn.
     """
-    found = Discovery(probe.drawing(), place, name, contact=contact).by_proposal()
+    found = ForumDiscovery(probe.drawing(), place, name, contact=contact).by_proposal()
     held = "the plain pages hold nothing but scripts" if plain is None else "scripts draw the comments of threads"
     if found.boards and (api := by_api(probe, found)) is not None:
         return _told(api, f"{held}: the rules read the API that these ask, and need no browser")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from crawl_tasks.discovery.discover import Discovery
+from crawl_tasks.discovery.forum_discovery import ForumDiscovery
 from crawl_tasks.discovery.html_rules.board_scan import NEAR, trail_of
 from crawl_tasks.discovery.html_rules.thread_list import names_board
 from crawl_tasks.discovery.json_rules.named_api import by_names
@@ -42,7 +42,7 @@ _MONTH = re.compile(r"/(?:19|20)\d\d(?:[/-](?:0?[1-9]|1[0-2]|[A-Z][a-z]{2,8}))?/
 _LATER = re.compile(r"[?&/](?:page|p|start|offset|skip)[=/-]?\d+|[-/]\d+\.html?$", re.IGNORECASE)
 
 
-def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
+def find_forum(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None, *, contact: str | None) -> Findings:
     """Return the findings of the page or, where the page is a portal, of a linked page that is called a forum.
 
     Raises:
@@ -51,7 +51,7 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
         FetchError: the page cannot be fetched.
         ParseError: the page is no forum.
     """
-    discovery = Discovery(probe, place, name, contact=contact)
+    discovery = ForumDiscovery(probe, place, name, contact=contact)
     own = None if is_sitemap(discovery.front) else discovery.by_preset(engine)
     if own is not None and not kind_of_start(own, discovery.front):
         return own
@@ -94,7 +94,9 @@ def discover(probe: HttpProbe, place: SiteAddress, name: str, engine: str | None
     raise _no_forum(probe, discovery, proposed, links)
 
 
-def _with_drawn(probe: HttpProbe, discovery: Discovery, proposed: Findings, name: str, contact: str | None) -> Findings:
+def _with_drawn(
+    probe: HttpProbe, discovery: ForumDiscovery, proposed: Findings, name: str, contact: str | None
+) -> Findings:
     """Return proposed findings with those of drawn pages, where a script draws the boards or the comments."""
     if not proposed.boards and is_script_frame(discovery.front):
         if lack := missing():
@@ -108,7 +110,7 @@ def _with_drawn(probe: HttpProbe, discovery: Discovery, proposed: Findings, name
     return proposed
 
 
-def _no_forum(probe: HttpProbe, discovery: Discovery, proposed: Findings, links: Sequence[str]) -> PageError:
+def _no_forum(probe: HttpProbe, discovery: ForumDiscovery, proposed: Findings, links: Sequence[str]) -> PageError:
     """Return the reason for which a page is no forum that guests can read. `links` were followed in vain."""
     url = discovery.place.url
     behind = [Document(probe.page(link)) for link in links if probe.has(link)]
@@ -124,7 +126,7 @@ def _no_forum(probe: HttpProbe, discovery: Discovery, proposed: Findings, links:
     return ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {told}")
 
 
-def _undrawn(probe: HttpProbe, given: Discovery, known: Findings, lack: str) -> Findings:
+def _undrawn(probe: HttpProbe, given: ForumDiscovery, known: Findings, lack: str) -> Findings:
     """Return the rules for the JSON of a forum that scripts draw, where no browser is there.
 
     Raises:
@@ -138,9 +140,9 @@ def _undrawn(probe: HttpProbe, given: Discovery, known: Findings, lack: str) -> 
     return replace(found, remarks=(*found.remarks, told))
 
 
-def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> Discovery | None:
+def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> ForumDiscovery | None:
     with suppress(PageError, ConfigError):
-        return Discovery(probe, replace(place, url=url), name, contact=contact)
+        return ForumDiscovery(probe, replace(place, url=url), name, contact=contact)
     return None
 
 
@@ -163,7 +165,7 @@ def is_one_of_several(probe: HttpProbe, given: Document, door: Document) -> bool
     return False
 
 
-def _from(found: Findings, given: Discovery) -> Findings:
+def _from(found: Findings, given: ForumDiscovery) -> Findings:
     """Return findings with what the given address was."""
     kind = kind_of_start(found, given.front) or "a page"
     said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"

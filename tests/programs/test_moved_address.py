@@ -15,7 +15,7 @@ from crawl_tasks.discovery.probe.site_address import place_of
 from crawl_tasks.discovery.proof.checks import check_trials
 from crawl_tasks.discovery.proof.dry_run import missing_in, try_site
 from crawl_tasks.discovery.proof.findings import site_file
-from crawl_tasks.discovery.start_page import discover
+from crawl_tasks.discovery.start_page import find_forum
 from crawl_tasks.fetch.fetch_policy import FetchPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.fetch.resolver import Resolver
@@ -57,7 +57,7 @@ def test_the_file_names_the_address_that_answers_and_no_page_is_redirected(
         policy = FetchPolicy("crawl_tasks", allowed_hosts=ours, private_hosts=ours, origin=place.base)
         probe = HttpProbe(fetcher, policy, pace_s=0)
 
-        found = discover(probe, place, "moved", None, contact=None)
+        found = find_forum(probe, place, "moved", None, contact=None)
         site = parse_site(site_file(found), "moved.yaml").model_copy(update={"private_hosts": tuple(ours)})
         trials = list(try_site(probe, compile_site(site, None)))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.new import WIDTH, shortened
+from crawl_tasks.cli.new import WIDTH
+from crawl_tasks.discovery.discover import shortened
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import terms_of

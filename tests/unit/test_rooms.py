@@ -8,6 +8,7 @@ import sys
 import pytest
 
 FETCHING = ("lxml", "selectolax", "crawl_tasks.sites.schema", "crawl_tasks.parse", "crawl_tasks.fetch")
+PROPOSING = ("crawl_tasks.discovery.discover", "crawl_tasks.discovery.html_rules", "crawl_tasks.discovery.records")
 STORING = ("sqlalchemy", "crawl_tasks.store")
 
 
@@ -23,9 +24,10 @@ STORING = ("sqlalchemy", "crawl_tasks.store")
             "crawl_tasks.worker.celery_signals, crawl_tasks.worker.ledger_watch",
             (*FETCHING, "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.mysql"),
         ),
-        ("crawl_tasks.cli.main", (*FETCHING, *STORING, "redis")),
+        ("crawl_tasks.cli.main", (*FETCHING, *STORING, "redis", "crawl_tasks.discovery")),
+        ("crawl_tasks.discovery", (*PROPOSING, "crawl_tasks.discovery.proof.checks")),
     ],
-    ids=["any worker", "a fetching worker", "a store worker", "the list of commands"],
+    ids=["any worker", "a fetching worker", "a store worker", "the list of commands", "a command that reads again"],
 )
 def test_what_a_worker_starts_with_is_without_the_rooms_it_may_never_enter(
     modules: str, rooms: tuple[str, ...]
