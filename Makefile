@@ -17,7 +17,7 @@ PARALLEL += -o faulthandler_timeout=420 -o faulthandler_exit_on_timeout=true --m
 UV = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/uv $(shell test -w "$$HOME" || echo --no-cache)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup crawl test flow forums pages lint lock docs bench freshness chaos mutants image clean
+.PHONY: help setup crawl test flow forums pages pictures lint lock docs bench freshness chaos mutants image clean
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ forums: setup ## Crawl the recorded forums and compare them with their truth (FO
 
 pages: setup ## Read saved pages of 169 real forums by presets, beside another reading (CLONES=directory, OPTIONS=--each)
 	@$(BIN)/python -m tests.saved_pages $(CLONES) $(OPTIONS)
+
+pictures: setup ## Crawl the recorded forums and take the pictures of the documents (FORUM_RECORDINGS=directory)
+	@$(BIN)/python -m tests.docs.pictures $(OPTIONS)
 
 mutants: setup ## Draw small mistakes in each room, and see which tests notice (OPTIONS="store fetch --each 10"; hours)
 	@$(BIN)/python -m tests.mutants $(OPTIONS)

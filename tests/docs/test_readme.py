@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from crawl_tasks.local.redis_server import RedisServer, free_port
 from tests.docs.session import BLOCK, ROOT, Session, differences, session
+from tests.flow.world import World
 from tests.forums.recorded import FORUMS, RECORDINGS, replayed
+from tests.waiting import eventually
 
 README = (ROOT / "README.md").read_text("utf-8")
 DEMO = {
@@ -67,9 +70,24 @@ def test_new_writes_the_site_file_that_the_readme_shows(tmp_path: Path) -> None:
     with replayed(forum, tmp_path) as replay, session(tmp_path) as reader:
         printed(reader, f"{sys.executable} -m crawl_tasks new {replay.base} --name forum")
         written = (tmp_path / "config" / "sites" / "forum.yaml").read_text("utf-8")
-        assert (
-            written.replace(replay.base, "http://127.0.0.1:7351").replace(
-                replay.base.removeprefix("http://"), "127.0.0.1:7351"
-            )
-            == shown
-        )
+        text = written.replace(replay.base.removeprefix("http://"), "127.0.0.1:7351")
+        assert differences(shown.rstrip("\n").split("\n"), text) == []
+
+
+def test_the_celery_commands_of_the_readme_crawl_a_forum_together(tmp_path: Path) -> None:
+    commands = re.findall(r"^celery (-A crawl_tasks .+?) +#", README, re.M)
+    server = RedisServer(tmp_path / "redis")
+    server.start()
+    world = World(tmp_path, server)
+    try:
+        world.forum()
+        for number, command in enumerate(commands):
+            # Another Flower may have the port.
+            options = [f"--port={free_port()}"] if command.endswith("flower") else []
+            world.start(f"celery{number}", sys.executable, "-m", "celery", *command.split(), *options)
+
+        eventually(lambda: world.is_idle() and not world.faults(), every_s=0.5)
+    finally:
+        world.close()
+        server.stop()
+    assert [command.split()[-1] for command in commands] == ["list", "detail", "store", "beat", "flower"]
