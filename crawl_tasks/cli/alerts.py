@@ -24,12 +24,12 @@ _HOUR_MS = 3_600_000
 @click.command(
     epilog=examples("crawl-tasks alerts --to slack+https://...", "CRAWL_ALERT_TO=slack+https://... crawl-tasks alerts")
 )
-@click.option("--to", metavar="ADDRESSES", help="Where to send, in place of CRAWL_ALERT_TO.")
+@click.option("--to", metavar="ADDRESSES", help="Addresses to send to, in place of CRAWL_ALERT_TO.")
 def command(to: str | None) -> None:
-    """Look for trouble until Ctrl-C. Send each alert when it begins, every few hours while it lasts, and when it ends.
+    """Watch for problems until Ctrl-C. Send each alert at its begin, every few hours while it lasts, and at its end.
 
-    Without an address alerts are only printed. crawl-tasks check prints at once all that is wrong now. Start two if you
-    like: each alert is sent by one of them.
+    Without an address alerts are only printed. You may start two of these processes: only one of them sends each alert.
+    To see all present problems at once, use crawl-tasks check.
     """
     settings = load_settings()
     configure_logs(settings.log_format)

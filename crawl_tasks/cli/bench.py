@@ -12,26 +12,36 @@ from crawl_tasks.errors import ConfigError
 @click.command(epilog=examples("crawl-tasks bench", "crawl-tasks bench --client curl --processes 1 --together"))
 @click.option("--client", type=click.Choice(["requests", "curl"]), default="requests", show_default=True)
 @click.option(
-    "--processes", metavar="N", type=click.IntRange(1, 64), default=2, show_default=True, help="Fetching processes."
+    "--processes",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="Number of fetching processes.",
 )
 @click.option(
-    "--apart/--together", default=True, show_default=True, help="Store in a process of its own, or in the first."
+    "--apart/--together", default=True, show_default=True, help="Store in a separate process, or in the first one."
 )
 @click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
-              help="Pages in hand per process.")  # fmt: skip
+              help="Pages that a process fetches at once.")  # fmt: skip
 @click.option(
-    "--latency-ms", metavar="MS", type=click.IntRange(0, 10_000), default=0, show_default=True, help="Of the forum."
+    "--latency-ms",
+    metavar="MS",
+    type=click.IntRange(0, 10_000),
+    default=0,
+    show_default=True,
+    help="Latency of the forum.",
 )
 @click.option(
     "--size",
     type=click.Choice(["demo", "bench", "long"]),
     default="bench",
     show_default=True,
-    help="Of the forum: 340, 5,500 or 50,000 pages.",
+    help="Size of the forum: 340, 5,500 or 50,000 pages.",
 )
 @click.option("--pin/--no-pin", default=True, show_default=True, help="Keep each fetching process on one CPU.")
 @click.option("--footprint", metavar="N", type=click.IntRange(0, 50_000_000), default=200_000, show_default=True,
-              help="Requests to weigh in Redis; 0 for none.")  # fmt: skip
+              help="Number of requests to measure in Redis. 0 skips this.")  # fmt: skip
 @click.pass_context
 def command(ctx: click.Context, /, **plan: str | int) -> None:
     """Crawl a forum of about 5,000 pages on this machine and print the cost."""

@@ -51,18 +51,18 @@ _COLOURS = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL
     )
 )
 @click.argument("sites", nargs=-1)
-@click.option("--deep", is_flag=True, help="Hold guard, ledger, queues and database against each other as well.")
-@click.option("--mend", is_flag=True, help="Look deep, and mend what can be mended without a rebuild.")
-@click.option("--at-rest", is_flag=True, help="No crawl is meant to run: miss no worker, no beat and no scan.")
+@click.option("--deep", is_flag=True, help="Also compare the guard, ledger, queues and database with each other.")
+@click.option("--mend", is_flag=True, help="Compare them, and repair what needs no rebuild.")
+@click.option("--at-rest", is_flag=True, help="No crawl should run: do not report missing workers, beat or scans.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
     ctx: click.Context, sites: tuple[str, ...], *, deep: bool, mend: bool, at_rest: bool, as_json: bool
 ) -> None:
-    """Check the ledger of SITES, or all, then the installation, then the running crawl. The crawl may go on.
+    """Check the ledger of SITES, or of all, then the installation, then the running crawl. The crawl may continue.
 
-    Each problem is a line, with its remedy below. Exit code 0 when all is well, 1 when a warning or a critical problem
-    is left, 3 when Redis or the database cannot be used.
+    Each problem is one line, with its remedy below. The exit code is 0 when all is well, 1 when a warning or a critical
+    problem is left, and 3 when Redis or the database cannot be used.
     """
     report = _Report(is_json=as_json)
     settings = load_settings()

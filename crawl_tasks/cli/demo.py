@@ -106,24 +106,41 @@ def require_own_backends(configured: Settings, *, fresh: bool) -> None:
 
 @click.command(
     epilog=examples(
-        "crawl-tasks demo                # begins, or goes on from what is kept",
+        "crawl-tasks demo                # begins, or continues from the last run",
         "crawl-tasks demo --mutate       # the forum moves on: 5 posts, 3 comments and 1 edit are new",
-        "crawl-tasks demo --fresh        # forgets all and begins again",
+        "crawl-tasks demo --fresh        # deletes the last demo and begins again",
         "crawl-tasks demo --no-workers   # waits for workers that you start with plain Celery commands",
     )
 )
-@click.option("--fresh", is_flag=True, help="Forget the last demo and begin again.")
-@click.option("--mutate", is_flag=True, help="Let the forum move on by one generation first.")
+@click.option("--fresh", is_flag=True, help="Delete the last demo and begin again.")
+@click.option("--mutate", is_flag=True, help="Add the posts and edits of the next generation to the forum first.")
 @click.option("--flower/--no-flower", default=True, show_default=True, help="Show workers and tasks in a browser.")
 @click.option("--workers/--no-workers", "has_workers", default=True, help="Start workers and beat.", show_default=True)
 @click.option(
-    "--list", "lists", metavar="N", type=PROCESSES, default=1, show_default=True, help="Processes for list pages."
+    "--list",
+    "lists",
+    metavar="N",
+    type=PROCESSES,
+    default=1,
+    show_default=True,
+    help="Number of processes for list pages.",
 )
 @click.option(
-    "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
+    "--detail",
+    "details",
+    metavar="N",
+    type=PROCESSES,
+    default=1,
+    show_default=True,
+    help="Number of processes for posts and comments.",
 )
 @click.option(
-    "--latency-ms", metavar="MS", type=click.IntRange(0, 5000), default=40, show_default=True, help="Of the forum."
+    "--latency-ms",
+    metavar="MS",
+    type=click.IntRange(0, 5000),
+    default=40,
+    show_default=True,
+    help="Latency of the forum.",
 )
 @click.option(
     "--report", "report_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON."
@@ -135,8 +152,8 @@ def command(
 ) -> None:  # fmt: skip
     """Crawl the bundled forum with real workers, Redis and database, and compare the result with the ground truth.
 
-    Everything lives in STATE_DIR/demo and on 127.0.0.1. Exit code 0 only if every post and comment is stored once
-    with its fields equal, and the ledger balances.
+    All files are in STATE_DIR/demo, and all ports on 127.0.0.1. The exit code is 0 only if each post and comment is
+    stored once with equal fields and the ledger balances.
     """
     if report_file is not None:
         require_place(report_file, "--report")

@@ -36,22 +36,29 @@ LOOK_EVERY_S: Final = 1.0
         "crawl-tasks export                                # JSON Lines on standard output",
         "crawl-tasks export --kind comments --site bikes --board 1 --board 2 --since 7d -o week.parquet",
         "crawl-tasks export -o posts.csv.gz --kind posts --fields post_id,title,author,created_at",
-        "crawl-tasks export --partition --format parquet -o rows    # a file a kind, site and day",
+        "crawl-tasks export --partition --format parquet -o rows    # one file per kind, site and day",
         "crawl-tasks export --follow --after 4711 | my-program  # as it is stored",
     )
 )
-@click.option("-o", "--out", default="-", show_default=True, metavar="FILE", help="Where to; - is standard output.")
+@click.option(
+    "-o", "--out", default="-", show_default=True, metavar="FILE", help="File to write. - is standard output."
+)
 @click.option(
     "--kind", type=click.Choice([kind.value for kind in ExportKind]), default=ExportKind.ALL.value, show_default=True
 )
-@click.option("--format", "form", type=click.Choice([form.name for form in FORMATS]), help="Else as FILE's name ends.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([form.name for form in FORMATS]),
+    help="Format. The default is that of FILE's ending.",
+)
 @selection_options
-@click.option("--fields", metavar="NAME,NAME", help="Only these columns, in this order.")
-@click.option("--versions", is_flag=True, help="Also former titles, bodies and states of these rows.")
-@click.option("--partition", is_flag=True, help="FILE is a directory: a file for each kind, site and day.")
-@click.option("--resume", is_flag=True, help="With --partition, leave the files that are there.")
-@click.option("--after", type=click.IntRange(0), metavar="CHANGE", help="Only what changed after this change_id.")
-@click.option("--follow", is_flag=True, help="Go on until Ctrl-C with what is stored from then on.")
+@click.option("--fields", metavar="NAME,NAME", help="Write only these columns, in this order.")
+@click.option("--versions", is_flag=True, help="Also write former titles, bodies and states of these rows.")
+@click.option("--partition", is_flag=True, help="FILE is a directory. Write one file per kind, site and day.")
+@click.option("--resume", is_flag=True, help="With --partition: leave existing files as they are.")
+@click.option("--after", type=click.IntRange(0), metavar="CHANGE", help="Write only what changed after this change_id.")
+@click.option("--follow", is_flag=True, help="Continue until Ctrl-C with what is stored later.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def command(
     *, out: str, kind: str, form: str | None, fields: str | None, versions: bool, partition: bool, resume: bool, after:
@@ -63,9 +70,9 @@ def command(
     s3://bucket/rows.parquet (pip install 'crawl-tasks[files]', and s3fs). A row's time is when it was written, and
     where the forum shows none, when it was first seen.
 
-    With --after or --follow each post and comment is written once, as it is now, in the order of the last changes. The
-    number of a change is the change_id. Rows that were stored together share one: a change is finished when a greater
-    one comes. Go on after the last finished one, and none is missed.
+    --after and --follow write each post and comment once, as it is now, in the order of the last changes. Each change
+    has a change_id, and rows that were stored together share one. A change_id is complete once a higher one appears.
+    Resume after the last complete one and you miss nothing.
     """
     is_feed = after is not None or follow
     _check_options(out, is_feed=is_feed, follow=follow, partition=partition, versions=versions)

@@ -66,17 +66,21 @@ def _remedy(error: OSError) -> str:
         "crawl-tasks exporter --files monitoring    # rules.yml and dashboard.json",
     )
 )
-@click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Where to serve.")
+@click.option("--listen", type=Address(), default=f"127.0.0.1:{PORT}", show_default=True, help="Address to serve at.")
 @click.option("--files", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write the alert rules of Prometheus and the dashboard of Grafana to DIR, and end.")  # fmt: skip
+              help="Write the alert rules for Prometheus and the dashboard for Grafana to DIR, and end.")  # fmt: skip
 @click.option(
-    "--flower", metavar="URL", default="http://127.0.0.1:5555", show_default=True, help="Where the page's link leads."
+    "--flower",
+    metavar="URL",
+    default="http://127.0.0.1:5555",
+    show_default=True,
+    help="Address of the page's link to Flower.",
 )
 def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     """Serve a status page at /, metrics for Prometheus at /metrics, the snapshot as JSON at /api/snapshot.
 
-    The exporter only watches: killed, it changes nothing for the crawl. Pausing, resuming and retrying in the page take
-    the password of CRAWL_WEB_PASSWORD. Without a password the page only shows, and stored texts on loopback alone.
+    The crawl does not depend on the exporter. You pause, resume and retry on the page with the password of
+    CRAWL_WEB_PASSWORD. Without a password the page only shows, and it shows stored texts on loopback only.
     """
     settings = load_settings()
     use_language(settings.language)

@@ -70,9 +70,13 @@ class Chosen(NamedTuple):
 def choosing(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that select dead letters to a command. The command takes a `Chosen` in their place."""
 
-    @click.option("--kind", type=KINDS, help="What failed.")
+    @click.option("--kind", type=KINDS, help="Kind of failure.")
     @click.option("--site", "sites", metavar="NAME", multiple=True, help="Only pages of this site.")
-    @click.option("--state", type=click.Choice(["dead", "parked"]), help="Only pages given up, or waiting for a rule.")
+    @click.option(
+        "--state",
+        type=click.Choice(["dead", "parked"]),
+        help="Only pages in this state: given up (dead), or waiting for a rule (parked).",
+    )
     @click.option("--reason", metavar="NAME", default="", help="Only pages given up for this reason.")
     @click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="Only pages of this stage.")
     @wraps(command)
@@ -107,10 +111,10 @@ def command() -> None:
     ),
 )
 @choosing
-@click.option("--kept", is_flag=True, help="Pages that could not be read and are kept, with size and cause.")
+@click.option("--kept", is_flag=True, help="Show the kept pages, which no rule could read, with size and cause.")
 @click.option("--most", metavar="N", type=click.IntRange(1, 1_000_000), default=100, show_default=True,
-              help="Lines of a kind at most.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+              help="Show at most N lines per kind.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     """Show one kind, or all: id, time, reason, and of a page the number of attempts."""
     settings = load_settings()
@@ -184,10 +188,10 @@ def _holding(cells: Cells, kind: FailedKind, chosen: Selection) -> list[Frontier
     epilog=examples("crawl-tasks failed show --site demo 4711", "crawl-tasks failed show --kind message 3f2a"),
 )
 @click.argument("id_", metavar="ID")
-@click.option("--kind", type=KINDS, default=FailedKind.PAGE.value, show_default=True, help="What failed.")
+@click.option("--kind", type=KINDS, default=FailedKind.PAGE.value, show_default=True, help="Kind of failure.")
 @click.option("--site", metavar="NAME", help="Site of the page.")
 def show(id_: str, *, kind: str, site: str | None) -> None:
-    """Show all that is known of one. Its line of `failed list` begins with its ID."""
+    """Show one failed entry in full. The ID begins its line of `failed list`."""
     if (kind == FailedKind.PAGE) is not (site is not None):
         raise click.UsageError("name the site of a page, and of nothing else, with --site")
     settings = load_settings()
@@ -216,7 +220,7 @@ def show(id_: str, *, kind: str, site: str | None) -> None:
 )
 @click.argument("ids", nargs=-1)
 @choosing
-@click.option("--all", "everything", is_flag=True, help="All of the kind, of pages those of all sites.")
+@click.option("--all", "everything", is_flag=True, help="Take all of the kind. For pages: those of all sites.")
 def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
     """Send failures back to where they failed, after the cause is mended. Those that fail again come back.
 
@@ -230,7 +234,7 @@ def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
 
 
 @command.command(
-    short_help="Let go of them for good.",
+    short_help="Delete failed entries permanently.",
     epilog=examples(
         "crawl-tasks failed drop --kind page --site demo --reason too_large",
         "crawl-tasks failed drop --kind start --all --yes",
@@ -238,10 +242,10 @@ def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
 )
 @click.argument("ids", nargs=-1)
 @choosing
-@click.option("--all", "everything", is_flag=True, help="All of the kind, of pages those of all sites.")
+@click.option("--all", "everything", is_flag=True, help="Take all of the kind. For pages: those of all sites.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def drop(chosen: Chosen, *, ids: tuple[str, ...], everything: bool, yes: bool) -> None:
-    """Let go of failures for good. A page counts as done then, and is fetched when it changes."""
+    """Delete failed entries permanently. A page then counts as done, and is fetched when it changes."""
     kind, chosen = _meant(chosen, ids, everything=everything)
     if not yes:
         click.confirm(f"Drop {_told(kind, chosen)}?", abort=True)

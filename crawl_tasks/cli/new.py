@@ -47,17 +47,17 @@ MOST_HOSTS = 8
         "crawl-tasks new https://forum.example.org",
         "crawl-tasks new http://127.0.0.1:8765 --name demo2 -o -",
         "crawl-tasks new https://forum.example.org/community/ --engine phpbb --force",
-        "crawl-tasks new --from addresses.txt    # a table: what worked, how sure, what it would take",
+        "crawl-tasks new --from addresses.txt    # a table with the result of each address",
     )
 )
 @click.argument("address", required=False)
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-              help="Look at every address of a file, one a line, several hosts at a time.")  # fmt: skip
-@click.option("--name", metavar="NAME", help="Name of the site; by default a part of the host's name.")
+              help="Look at each address of FILE (one per line), several hosts at a time.")  # fmt: skip
+@click.option("--name", metavar="NAME", help="Name of the site. The default is a part of the host's name.")
 @click.option("-o", "--output", metavar="FILE",
-              help="File to write, - for the terminal; by default NAME.yaml among the site files.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the file where there is one.")
-@click.option("--engine", metavar="NAME", help="Preset to use, without looking for signs of the program.")
+              help="File to write, or - for the terminal. The default is NAME.yaml among the site files.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--engine", metavar="NAME", help="Use this preset, without looking for signs of the program.")
 @click.pass_context
 def command(
     ctx: click.Context, address: str | None, source: str | None, name: str | None, *, output: str | None, force: bool,
@@ -65,12 +65,14 @@ def command(
 ) -> None:  # fmt: skip
     """Look at a forum and write its site file: program, boards, robots.txt, time zone.
 
-    The address of any page will do: a thread, a board, a home page or a sitemap leads to the forum's front page. Asks
-    for three dozen pages at most, one a second on public hosts, by the rules every crawl keeps. Boards are looked for
-    on the pages of other boards too. Where the program has no preset, rules are proposed from a list page and a post
-    page. In the end pages of three boards and four to sixteen threads are read by the file and held against each other.
-    Ends with 1 where they refute it, and the file names the reasons. With --from a table says what came of each
-    address.
+    Give the address of any page: a thread, a board, a home page or a sitemap leads to the forum's front page. The
+    command asks for three dozen pages at most, one per second on public hosts, and obeys robots.txt. Boards are looked
+    for on the pages of other boards too. If the program has no preset, rules are proposed from a list page and a post
+    page.
+
+    At the end the file reads pages of three boards and four to sixteen threads, and they are compared with each other.
+    The exit code is 1 if they refute the file, and the file names the reasons. --from shows a table with the result of
+    each address.
     """
     settings = load_settings()
     if (address is None) == (source is None) or (source is not None and (name or output)):

@@ -18,7 +18,7 @@ from crawl_tasks.model import Operator
 from crawl_tasks.settings import Settings
 from crawl_tasks.store.upsert import Store
 
-why_option = click.option("--why", metavar="REASON", default="", help="The reason, which status and check show.")
+why_option = click.option("--why", metavar="REASON", default="", help="Your reason. status and check show it.")
 
 
 def operator(why: str = "") -> Operator:

@@ -24,7 +24,7 @@ LOOK_EVERY_S = 0.2
 
 def sites_or_all(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments SITES and the option --all to a command."""
-    with_all = click.option("--all", "everything", is_flag=True, help="All published sites.")(command)
+    with_all = click.option("--all", "everything", is_flag=True, help="Take all published sites.")(command)
     return click.argument("sites", nargs=-1)(with_all)
 
 
@@ -50,15 +50,17 @@ def selected_sites(cells: Cells, sites: tuple[str, ...], *, everything: bool) ->
     )
 )
 @sites_or_all
-@click.option("--drain", is_flag=True, help="Begin no new scan and finish the open requests; start entries wait.")
-@click.option("--wait", is_flag=True, help="Return when nothing is being fetched, with --drain when nothing is open.")
+@click.option("--drain", is_flag=True, help="Begin no new scan and finish the open requests. Start entries wait.")
+@click.option(
+    "--wait", is_flag=True, help="Return when nothing is being fetched. With --drain return when nothing is open."
+)
 @click.option("--within", "within_s", metavar="SECONDS", type=click.FloatRange(0, 604_800), default=120.0,
-              show_default=True, help="With --wait: time until it is an error.")  # fmt: skip
+              show_default=True, help="With --wait: give up with an error after this many seconds.")  # fmt: skip
 @why_option
 def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool, within_s: float, why: str) -> None:
     """Stop fetching from SITES, or from all. Open requests are kept, and pages that are being fetched end.
 
-    Exit code 1 when --wait ends before the sites are quiet. They stay paused.
+    The exit code is 1 when --wait ends before the sites are quiet. They stay paused.
     """
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)

@@ -16,9 +16,11 @@ from crawl_tasks.worker.ledger_watch import prepare_rebuild
 
 
 @click.command(epilog=examples("crawl-tasks recover", "crawl-tasks recover --force"))
-@click.option("--force", is_flag=True, help="Rebuild although Redis holds this crawl, as when single keys were lost.")
+@click.option(
+    "--force", is_flag=True, help="Rebuild even though Redis holds this crawl, for example when single keys were lost."
+)
 def command(force: bool) -> None:
-    """Build guard and ledger anew from the database when Redis was emptied. Workers may run meanwhile.
+    """Rebuild the guard and the ledger from the database when Redis was emptied. Workers may run meanwhile.
 
     Pages that were admitted and not done are fetched, and pages that were done are known. Boards keep their schedule,
     but with --force each is scanned at once, to its end. Counters begin at 0. Dead and parked pages are tried again.

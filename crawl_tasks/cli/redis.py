@@ -20,13 +20,13 @@ from crawl_tasks.settings import load_settings
     )
 )
 @click.option(
-    "--port", metavar="PORT", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0 takes a free one."
+    "--port", metavar="PORT", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1. 0 takes a free one."
 )
 def command(port: int) -> None:
     """Run the embedded Redis of the state directory until Ctrl-C.
 
-    Its address with its password stands in STATE_DIR/redis.url meanwhile. There every command and worker of this
-    directory finds it.
+    Meanwhile its address with its password is in STATE_DIR/redis.url, where the commands and workers of this directory
+    find it.
     """
     state_dir = load_settings().state_dir
     with Interrupts() as interrupts, EmbeddedRedis(state_dir, interrupts, port) as server:

@@ -43,14 +43,14 @@ from crawl_tasks.worker.runtime import grants_of
     )
 )
 @click.argument("name")
-@click.option("--since", type=SinceOption(), help="Only pages that were fetched since, 7d or 2026-01-31.")
+@click.option("--since", type=SinceOption(), help="Read only pages that were fetched since then, as 7d or 2026-01-31.")
 @click.pass_context
 def command(ctx: click.Context, name: str, since: int | None) -> None:
     """Read the archived pages of site NAME by its published rules, and correct the database.
 
     Posts, comments, versions and boards become as if these rules had read the pages from the beginning.
-    Nothing is fetched, and no link is followed. Pages that these rules cannot read change nothing. The command may run
-    beside the crawl, and again after it was cut off. Exit code 1 when a page could not be read.
+    Nothing is fetched, and no link is followed. A page that these rules cannot read changes nothing. You may run the
+    command beside the crawl, and repeat it after an interruption. The exit code is 1 when a page could not be read.
     """
     settings = load_settings()
     frontier = chosen_sites(open_cells(settings), (name,))[name]

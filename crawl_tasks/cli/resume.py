@@ -15,7 +15,7 @@ from crawl_tasks.settings import load_settings
 @sites_or_all
 @why_option
 def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
-    """Go on with SITES, or with all, after pause."""
+    """Fetch again from SITES, or from all, after a pause."""
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)
     for name, frontier in selected_sites(cells, sites, everything=everything).items():

@@ -56,39 +56,56 @@ PROCESSES = click.IntRange(0, 64)
     )
 )
 @click.argument("sites", nargs=-1)
-@click.option("--until-idle", is_flag=True, help="Scan every board once, and end when nothing is left to do.")
-@click.option("--boards", metavar="ID,ID", help="Walk these boards once, and end; ids as the forum has them.")
+@click.option("--until-idle", is_flag=True, help="Scan each board once, and end when nothing is left to do.")
+@click.option("--boards", metavar="ID,ID", help="Walk these boards once and end. The ids are the forum's.")
 @click.option(
-    "--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages a board; then end."
+    "--pages", metavar="N", type=click.IntRange(1, 100_000), help="Read at most N list pages per board and end."
 )
-@click.option("--since", type=SinceOption(), help="Only threads that were alive since, 7d or 2026-01-31; then end.")
+@click.option(
+    "--since", type=SinceOption(), help="Read only threads with posts since then, as 7d or 2026-01-31, and end."
+)
 @click.option(
     "-o", "--out", metavar="FILE", help="Export what this run stored to FILE (.jsonl, .csv or .parquet) at the end."
 )
 @click.option("--force", is_flag=True, help="With --out: replace FILE if it exists.")
 @click.option(
-    "--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Write plots and numbers as HTML."
+    "--report",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write plots and numbers to FILE as HTML.",
 )
 @click.option(
-    "--list", "lists", metavar="N", type=PROCESSES, default=1, show_default=True, help="Processes for list pages."
+    "--list",
+    "lists",
+    metavar="N",
+    type=PROCESSES,
+    default=1,
+    show_default=True,
+    help="Number of processes for list pages.",
 )
 @click.option(
-    "--detail", "details", metavar="N", type=PROCESSES, default=1, show_default=True, help="For posts and comments."
+    "--detail",
+    "details",
+    metavar="N",
+    type=PROCESSES,
+    default=1,
+    show_default=True,
+    help="Number of processes for posts and comments.",
 )
 @click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
-              help="Pages in hand per process.")  # fmt: skip
+              help="Pages that a process fetches at once.")  # fmt: skip
 @click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")
 @click.pass_context
 def command(
     ctx: click.Context, sites: tuple[str, ...], *, until_idle: bool, boards: str | None, pages: int | None, since: int |
     None, out: str | None, report: Path | None, lists: int, details: int, threads: int, flower: bool, force: bool,
 ) -> None:  # fmt: skip
-    """Crawl SITES, or all of the sites directory: Redis if none is configured, workers, beat, and the progress.
+    """Crawl SITES, or all of the sites directory: start Redis (unless one is configured), workers and beat.
 
-    Stored items and open requests stay, and the next run goes on from there. With --boards, --pages or --since the
-    boards are walked once, without beat, and a chain of list pages ends at a page with nothing new, as ever. Exit
-    code 1 when requests were given up, items were rejected or a warning or critical problem is left, as crawl-tasks
-    check would say, which the last lines name; and 4 when the rest cannot move.
+    Stored items and open requests stay, and the next run continues from there. --boards, --pages and --since walk the
+    boards once, without beat. As in any scan, a walk ends at a list page with nothing new. The exit code is 1 when
+    requests were given up, items were rejected, or a warning or critical problem is left. The last lines name them. The
+    exit code is 4 when no request that is left can move.
     """
     if boards and len(sites) != 1:
         raise click.UsageError("--boards are of one site; name it: crawl-tasks run NAME --boards 1,2")

@@ -69,7 +69,7 @@ class Duration(click.ParamType[float]):
     )
 )
 def command() -> None:
-    """Show and change when boards are scanned. A change holds at once, for all workers and beats."""
+    """Show and change when boards are scanned. A change takes effect at once, for all workers and beats."""
 
 
 @command.command(
@@ -81,14 +81,19 @@ def command() -> None:
 )
 @click.argument("places", nargs=-1, metavar="[SITE[/BOARD]]...")
 @click.option(
-    "--most", metavar="N", type=click.IntRange(1, 1_000_000), default=200, show_default=True, help="Lines at most."
+    "--most",
+    metavar="N",
+    type=click.IntRange(1, 1_000_000),
+    default=200,
+    show_default=True,
+    help="Show at most N lines.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
-    """Show some boards, those of a SITE, or all: how often each is scanned, when next, when last.
+    """Show how often boards are scanned, when next and when last: some boards, those of a SITE, or all.
 
-    Where posts were stored since the site is watched, also how long after posting: the median and the 95th percentile.
-    By the priced schedule also the new replies that a board is expected to have, and within how long they are found.
+    If posts were stored since the site is watched, it also shows how long after posting: the median and the 95th
+    percentile. A priced schedule also shows the replies that a board is expected to have, and how soon they are found.
     """
     settings = load_settings()
     use_language(settings.language)
@@ -186,12 +191,12 @@ def span(ms: float) -> str:
 )
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 @click.option(
-    "--interval", "interval_s", metavar="TIME", type=Duration(), help="Scan them every so often: 90, 90s, 5m, 2h, 1d."
+    "--interval", "interval_s", metavar="TIME", type=Duration(), help="Time between two scans: 90, 90s, 5m, 2h, 1d."
 )
-@click.option("--site-file", is_flag=True, help="Go back to what the site file says.")
+@click.option("--site-file", is_flag=True, help="Return to the interval of the site file.")
 @why_option
 def set_(places: tuple[str, ...], interval_s: float | None, site_file: bool, why: str) -> None:
-    """Give boards another interval, or with SITE alone all its boards.
+    """Give boards another interval. SITE without a board means all its boards.
 
     The interval survives restarts and `sites check`, until the site file gives the board another one.
     """
@@ -232,21 +237,21 @@ def obstacles(sites: Mapping[str, Frontier]) -> Iterator[str]:
 
 
 @command.command(
-    short_help="Scan boards no more until `go`.",
+    short_help="Stop scanning boards until `go`.",
     epilog=examples("crawl-tasks schedule hold demo/3", "crawl-tasks schedule go demo/3"),
 )
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 @why_option
 def hold(places: tuple[str, ...], why: str) -> None:
-    """Scan boards no more until `schedule go`. Their open requests are still fetched."""
+    """Stop scanning boards until `schedule go`. Their open requests are still fetched."""
     _change(places, Act.HOLD, "held until: crawl-tasks schedule go", why=why)
 
 
-@command.command(short_help="Scan boards again that were held.", epilog=examples("crawl-tasks schedule go demo/3"))
+@command.command(short_help="Scan held boards again.", epilog=examples("crawl-tasks schedule go demo/3"))
 @click.argument("places", nargs=-1, required=True, metavar="SITE[/BOARD]...")
 @why_option
 def go(places: tuple[str, ...], why: str) -> None:
-    """Scan boards again that were held. They are due at once."""
+    """Scan held boards again. They are due at once."""
     _change(places, Act.GO, "scanned again", why=why)
 
 

@@ -32,13 +32,15 @@ SHOWN: Final = 200
 )
 @click.argument("words", nargs=-1, required=True)
 @selection_options
-@click.option("--limit", metavar="N", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most.")
-@click.option("--json", "as_json", is_flag=True, help="Whole rows as JSON Lines, as export writes them.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Show at most N rows."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print whole rows as JSON Lines, as export writes them.")
 def command(words: tuple[str, ...], *, limit: int, as_json: bool, **choice: Unpack[RowChoice]) -> None:
     """Show the newest posts and comments with all WORDS in their titles and texts.
 
-    The first search makes the index, and each later one takes in the rows that were stored since. The index is a file
-    of its own in the state directory, and may be deleted.
+    The first search makes the index, and each later one adds the rows that were stored since. The index is a file in
+    the state directory. You may delete it.
     """
     query, selection = " ".join(words), selection_of(choice)
     match_expression(query)  # for its errors, before the index

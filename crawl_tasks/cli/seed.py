@@ -43,19 +43,24 @@ AT_ONCE = 500
 @click.argument("site")
 @click.argument("addresses", required=False, type=click.File("r", encoding="utf-8", errors="replace"))
 @click.option(
-    "--board", "boards", multiple=True, metavar="ID", help="Walk over a board now, from its first page to its end."
+    "--board", "boards", multiple=True, metavar="ID", help="Walk over a board now, from its first page to its last."
 )
 @click.option("--post", "posts", multiple=True, metavar="ID", help="Fetch a post.")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="Fetch an address of the site.")
 @click.option(
     "--read-by", multiple=True, metavar="VERSION", help="Fetch again what this version of the site file read."
 )
-@click.option("--again", is_flag=True, help="Fetch posts and addresses that are known, too (don't filter).")
+@click.option("--again", is_flag=True, help="Also fetch known posts and addresses, as dont_filter does.")
 @click.option("--whole", is_flag=True, help="Read threads from their first page to the last, as a full pass does.")
-@click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="At most so many list pages of a board.")
-@click.option("--since", type=SinceOption(), help="Of a board only threads that were alive since, 7d or 2026-01-31.")
+@click.option("--pages", metavar="N", type=click.IntRange(1, 100_000), help="Read at most N list pages of a board.")
 @click.option(
-    "--priority", metavar="0-9", type=click.IntRange(0, 9), help="By default 2 for boards and --read-by, else 9."
+    "--since", type=SinceOption(), help="Read only threads of a board with posts since then, as 7d or 2026-01-31."
+)
+@click.option(
+    "--priority",
+    metavar="0-9",
+    type=click.IntRange(0, 9),
+    help="Priority. The default is 2 for boards and --read-by, else 9.",
 )
 @click.pass_context
 def command(
@@ -65,10 +70,10 @@ def command(
 ) -> None:  # fmt: skip
     """Ask for pages of SITE. ADDRESSES is a file with one address a line, # begins a comment, - is standard input.
 
-    A post or comment page is fetched the first time it is named here, though a scan may have fetched it before. After
-    that it is known, and fetched with --again or --whole only. Boards are walked anew. With --read-by known pages are
-    fetched too: after a site file was mended, those that the version before read wrongly. Nothing is admitted above the
-    site's max_backlog. Exit code 1 when anything was refused.
+    A page is fetched the first time you name it here, even if a scan has fetched it before. After that it is known, and
+    you need --again or --whole. A board is always walked again. --read-by fetches again what an older version of the
+    site file read, for example after you mended a rule. Requests above the site's max_backlog are refused. The exit
+    code is 1 when anything was refused.
     """
     if not (boards or posts or urls or addresses or read_by):
         raise click.UsageError(

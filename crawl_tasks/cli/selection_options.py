@@ -42,12 +42,22 @@ class SinceOption(click.ParamType[int]):
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--site", "sites", metavar="NAME", multiple=True, help="Only this site, or these."),
-    click.option("--board", "boards", metavar="ID", multiple=True, help="Only this board of the one --site, or these."),
-    click.option("--author", "authors", metavar="NAME", multiple=True, help="Only by this author, or these."),
-    click.option("--state", "states", type=click.Choice(STATES), multiple=True, help="Only in this state, or these."),
-    click.option("--since", type=SinceOption(), help="Only what was written since, 7d or 2026-01-31."),
-    click.option("--until", type=SinceOption(), help="Only what was written before, 1d or 2026-01-31."),
+    click.option("--site", "sites", metavar="NAME", multiple=True, help="Only rows of this site. May be repeated."),
+    click.option(
+        "--board",
+        "boards",
+        metavar="ID",
+        multiple=True,
+        help="Only rows of this board of the one --site. May be repeated.",
+    ),
+    click.option(
+        "--author", "authors", metavar="NAME", multiple=True, help="Only rows by this author. May be repeated."
+    ),
+    click.option(
+        "--state", "states", type=click.Choice(STATES), multiple=True, help="Only rows in this state. May be repeated."
+    ),
+    click.option("--since", type=SinceOption(), help="Only rows written since then, as 7d or 2026-01-31."),
+    click.option("--until", type=SinceOption(), help="Only rows written before, as 1d or 2026-01-31."),
 )
 
 

@@ -39,7 +39,7 @@ site       the site file, None where the address is no page of a known site
     )
 )
 @click.argument("url")
-@click.option("-c", "--code", "source", metavar="CODE", help="Run this instead of a prompt; prints its value.")
+@click.option("-c", "--code", "source", metavar="CODE", help="Run CODE in place of a prompt and print its value.")
 def command(url: str, source: str | None) -> None:
     """Fetch a page and open a Python prompt with it, IPython where that is installed."""
     settings = load_settings()

@@ -65,14 +65,14 @@ def remove(name: str, *, data: bool, yes: bool, why: str) -> None:
     epilog=examples("crawl-tasks sites flush demo --guard", "crawl-tasks sites flush demo --guard --queue --yes"),
 )
 @click.argument("name")
-@click.option("--guard", is_flag=True, help="Forget which pages are known: each is fetched again when it is listed.")
+@click.option("--guard", is_flag=True, help="Forget which pages are known. Each is fetched again when a list shows it.")
 @click.option("--queue", is_flag=True, help="Drop the requests that nobody has begun.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @why_option
 def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
-    """Flush the duplicate guard of the site NAME, its queue, or both, as scrapy-redis does at a start.
+    """Empty the duplicate guard of the site NAME, its queue, or both.
 
-    Stored rows stay. Failed pages stay too: crawl-tasks failed drop --site NAME.
+    Stored rows stay. Failed pages stay too, until crawl-tasks failed drop --site NAME.
     """
     if not (guard or queue):
         raise click.UsageError("name what to flush: --guard, --queue, or both")

@@ -38,7 +38,7 @@ _NEVER_NEW = frozenset({"post_id", "forum_id", "url", "author", "created_at"})
 
 @click.group(epilog=examples("crawl-tasks sites check", "crawl-tasks sites list", "crawl-tasks sites remove demo"))
 def command() -> None:
-    """Check the site files and publish them to the workers, list, flush, move and remove sites."""
+    """Check the site files and publish them to the workers. List, flush, move and remove sites."""
 
 
 command.add_command(list_)
@@ -54,7 +54,7 @@ command.add_command(remove)
     ),
 )
 @click.argument("name", required=False)
-@click.option("--publish/--no-publish", default=True, help="Make the sites known to all workers.", show_default=True)
+@click.option("--publish/--no-publish", default=True, help="Publish the sites to all workers.", show_default=True)
 def check(name: str | None, publish: bool) -> None:
     """Read every file of the sites directory, or only NAME's, and show all mistakes with file, line and remedy."""
     settings = load_settings()

@@ -32,20 +32,20 @@ from crawl_tasks.settings import Settings, load_settings
     )
 )
 @click.argument("sites", nargs=-1)
-@click.option("--watch", is_flag=True, help="Follow until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
 @click.option(
     "--sort", metavar="COLUMN", type=click.Choice(list(COLUMNS)),
-    help=f"A line a site with rates of the last minute, in this order: {', '.join(COLUMNS)}.",
+    help=f"Show one line per site with rates of the last minute, sorted by COLUMN: {', '.join(COLUMNS)}.",
 )  # fmt: skip
 @click.option("--most", metavar="N", type=click.IntRange(1, 10_000), default=30, show_default=True,
-              help="With --sort: sites to show.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch one line a look.")
+              help="With --sort: show at most N sites.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON. With --watch print one line per reading.")
 @click.option("--every", "every_s", metavar="SECONDS", type=click.FloatRange(0.2, 3600), default=1.0, show_default=True,
-              help="Time between two looks.")  # fmt: skip
+              help="Time between two readings.")  # fmt: skip
 def command(sites: tuple[str, ...], *, watch: bool, sort: str | None, most: int, as_json: bool, every_s: float) -> None:
-    """Show the requests of SITES, or of all, open, done and failed, their boards, the queues and the outbox.
+    """Show the open, done and failed requests of SITES, or of all, with their boards, the queues and the outbox.
 
-    With --sort there is one line a site, the greatest first, with its remedy. The rates take two looks.
+    --sort shows one line per site, the greatest first, with its remedy. The rates need two readings.
     """
     if sort and as_json:
         raise click.UsageError("--sort is for people; sort --json with jq")

@@ -48,7 +48,7 @@ from crawl_tasks.sites.item_steps import read_steps
 
 @click.command(
     epilog=examples(
-        "crawl-tasks try demo                                      # a dozen pages, held against each other",
+        "crawl-tasks try demo                                      # a dozen pages, compared with each other",
         "crawl-tasks try demo --url http://127.0.0.1:8765/list/3/2",
         "crawl-tasks try demo --save    # kept below config/sites/demo.cases; `sites check` reads them again",
         "crawl-tasks try http://127.0.0.1:8765/post/100001 | jq '.posts[].title'",
@@ -57,12 +57,16 @@ from crawl_tasks.sites.item_steps import read_steps
     )
 )
 @click.argument("what", metavar="NAME | URL")
-@click.option("--url", metavar="URL", help="With NAME: try this page alone.")
-@click.option("--save", is_flag=True, help="Keep each page and what was read from it as a test case.")
-@click.option("--body", is_flag=True, help="With URL: print the page itself, and nothing that was read from it.")
-@click.option("--kept", is_flag=True, help="Read the pages that were kept because they could not be read.")
-@click.option("--stage", type=click.Choice([stage.value for stage in Stage]), help="With --kept: pages of this stage.")
-@click.option("--revive", is_flag=True, help="With --kept: if all is read, publish NAME and fetch what was parked.")
+@click.option("--url", metavar="URL", help="With NAME: read only this page.")
+@click.option("--save", is_flag=True, help="Save each page and its fields as a test case.")
+@click.option("--body", is_flag=True, help="With URL: print the page itself in place of its fields.")
+@click.option("--kept", is_flag=True, help="Read the kept pages, which no rule could read before.")
+@click.option(
+    "--stage", type=click.Choice([stage.value for stage in Stage]), help="With --kept: read only pages of this stage."
+)
+@click.option(
+    "--revive", is_flag=True, help="With --kept: if all pages are read, publish NAME and fetch the parked pages again."
+)
 @click.pass_context
 def command(
     ctx: click.Context, what: str, *, url: str | None, save: bool, body: bool, kept: bool, stage: str | None, revive:
@@ -70,7 +74,7 @@ def command(
 ) -> None:  # fmt: skip
     """Read pages of site NAME by its file and show each field and those that are missing, or read one URL as JSON.
 
-    Pages of three boards and four threads are held against each other, of eight threads where no preset reads them:
+    Pages of three boards and four threads (eight without a preset) are compared with each other:
     replies counted and read, titles, authors, times, pagers. Nothing is stored, and no page is marked as seen. With
     --kept nothing is fetched either. Addresses, robots.txt and limits are checked as in a crawl. Ends with 1 where
     something is missing that a crawl needs, or where the forum refutes a rule.
