@@ -16,21 +16,20 @@ from crawl_tasks.sites import presets
 from crawl_tasks.sites.field_rules import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.store import tables
 from crawl_tasks.web.metrics import FAMILIES
+from tests.commands_page import commands_page
 from tests.problems_page import problems_page
-from tests.site_reference import rewritten
+from tests.site_reference import keys_page, presets_page
 
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "crawl.json"
 
 
 def metrics_page(page: str) -> str:
-    """Return docs/metrics.md with its table made anew."""
-    head = "| metric | kind | labels | meaning |"
-    rows = [
-        f"| `{family.name}` | {family.kind} | {', '.join(family.labels) or '-'} | {family.meaning} |"
-        for family in FAMILIES
-    ]
-    return page[: page.index(head)] + "\n".join([head, "|---|---|---|---|", *rows, ""])
+    """Return docs/metrics.md with its list made anew."""
+    head = "## The metrics\n\n"
+    rows = [f"- `{family.name}` ({'; '.join(filter(None, (family.kind, ', '.join(family.labels))))}): {family.meaning}"
+            for family in FAMILIES]  # fmt: skip
+    return page[: page.index(head)] + head + "\n".join([*rows, ""])
 
 
 def settings_page() -> str:
@@ -97,14 +96,12 @@ def table_section(table: Table) -> str:
     lines = [
         f"\n### {table.name}\n",
         f"{table.comment}\n",
-        "| column | type | unit | null | meaning |",
-        "|---|---|---|---|---|",
     ]
     for column in table.columns:
         unit = column.info.get(tables.UNIT, "")
         kind = str(column.type.compile(dialect=postgresql.dialect())).partition(" COLLATE")[0].lower()
-        null = "yes" if column.nullable else ""
-        lines.append(f"| `{column.name}` | {kind} | {unit} | {null} | {column.comment} |")
+        terms = ", ".join(filter(None, (kind, unit, "or null" if column.nullable else "")))
+        lines.append(f"- `{column.name}` ({terms}): {column.comment}")
     keys = ", ".join(f"`{column.name}`" for column in table.primary_key)
     indexes = [
         f"`{index.name}` ({', '.join(column.name for column in index.columns)})" for index in sorted_indexes(table)
@@ -119,7 +116,9 @@ def sorted_indexes(table: Table) -> list[Index]:
 
 
 GENERATED: dict[str, Callable[[str], str]] = {
-    "docs/site-files.md": rewritten,
+    "docs/site-keys.md": lambda _: keys_page(),
+    "docs/presets.md": lambda _: presets_page(),
+    "docs/commands.md": commands_page,
     "docs/metrics.md": metrics_page,
     "docs/data.md": data_page,
     "docs/settings.md": lambda _: settings_page(),

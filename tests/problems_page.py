@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from crawl_tasks.monitor.problems.installation_kinds import INSTALLATION_KINDS
 from crawl_tasks.monitor.problems.kinds import AlertRule, Kind
@@ -30,35 +29,14 @@ An alert lasts as long as its cause. `ends` is the longest time for which it goe
 site that is down for a day.
 """
 
-_WATCHED = Path(__file__).parent / "watched"
-_TRIAL_HEAD = """\
-## States that were brought about
+_TRIALS = """\
+## Trials
 
-`python -m tests.watched` lets 54 forums fall ill and get well again, and asks each place. Here on two processors, with
-scans every 2 to 3 s, on 2026-11-30. The machine had more than ten times the work that it can do. The rules of
-Prometheus were 15 times as fast. A dash stands where nothing ends within the trial, or no rule exists. The commands of
-all remedies were typed as they are printed: those that look before the state was mended, the others behind it.
-"""
-_INSTALLATIONS_HEAD = """\
-`python -m tests.watched.installations` does the same with 35 whole installations, one after the other.
-"""
-_QUIET_DAY = """\
-### A quiet day
-
-`python -m tests.watched.quiet_day` crawls ten healthy forums by real processes, and reads the metrics of the exporter
-again and again: by day, at night when nobody writes, and while
-
-- answers take a second, or a forum answers 500 for some seconds,
-- the worker is restarted or killed, or beat or the exporter is restarted,
-- a site is paused and resumed.
-
-From these looks it makes the scrapes of 24 hours, 30 s apart: a counter grows by what it grew, a gauge has the value
-that it had. Each hour has one of the events, and three scrapes in a row that fail. `promtool` judges all rules each
-minute. So the values are those of a crawl, and the day is made of them.
-
-On 2026-11-30, with looks 3 s apart, no alert fired. In four hours made of looks 0.5 s apart, on two processors with
-fifteen times the work that they can do, `CrawlSlotsLate` fired for two forums with a delay of 0.1 s. It says that the
-machine has too much to do.
+- `python -m tests.watched` lets 54 forums fall ill and get well again, asks each place, and types the remedies.
+  [Its table](../tests/watched/table.md) says how soon each problem is reported, and how soon it ends.
+- `python -m tests.watched.installations` does the same with 35 [installations](../tests/watched/installations.md).
+- `python -m tests.watched.quiet_day` makes the scrapes of 24 hours from a healthy crawl with restarts, slow answers and
+  a pause, and lets `promtool` judge all rules. On 2026-11-30 no alert fired with looks 3 s apart.
 """
 _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
     ("The whole installation", "Those with an alert have a rule for Prometheus, and `crawl-tasks alerts` sends them.",
@@ -74,25 +52,22 @@ _SECTIONS: tuple[tuple[str, str, Iterable[Kind]], ...] = (
 def problems_page() -> str:
     """Return the text of docs/problems.md."""
     lines = [line for section in _SECTIONS for line in _section(*section)]
-    trial, installations = ((_WATCHED / name).read_text("utf-8") for name in ("table.md", "installations.md"))
-    return "\n".join([_PAGE_HEAD, *lines, _TRIAL_HEAD, trial, _INSTALLATIONS_HEAD, installations, _QUIET_DAY])
+    return "\n".join([_PAGE_HEAD, *lines, _TRIALS])
 
 
-def _end(rule: AlertRule | None) -> str:
+def _end(rule: AlertRule) -> str:
     """Return the time from the end of a cause to the end of its alert, by the longest range of the rule."""
-    if rule is None:
-        return ""
     spans = [int(number) * _MINUTES[unit] for number, unit in re.findall(r"\[(\d+)([mh])\]", rule.expression)]
-    return f"{max(spans)}m" if spans else "at once"
+    return f"within {max(spans)}m" if spans else "at once"
 
 
 def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
     yield f"## {title}\n\n{sentence}\n"
-    yield "| problem | severity | alert after | ends | meaning | remedy |\n|---|---|---|---|---|---|"
     for kind in kinds:
         values = {name: f"*{name.upper()}*" for name in {*kind.fields(), "subject"}}
         problem = kind.problem(**values)
-        hold = "" if kind.rule is None else kind.rule.hold or "at once"
-        cells = (f"`{kind.name}`", kind.severity.value, hold, _end(kind.rule), problem.text, problem.remedy)
-        yield f"| {' | '.join(cells)} |"
+        terms = [kind.severity.value]
+        if kind.rule is not None:
+            terms += [f"alert after {kind.rule.hold}" if kind.rule.hold else "alert at once", f"ends {_end(kind.rule)}"]
+        yield f"- `{kind.name}` ({', '.join(terms)}): {problem.text}. Remedy: {problem.remedy}"
     yield ""

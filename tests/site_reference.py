@@ -1,4 +1,4 @@
-"""The reference of the site file in Markdown, made from the schema, so that docs/site-files.md cannot fall behind."""
+"""The keys of a site file and the presets in Markdown, made from the schema and the preset files."""
 
 from __future__ import annotations
 
@@ -52,42 +52,51 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
 )
 
 
+_KEYS_HEAD = """\
+# Keys of a site file
+
+`make docs` makes this page from the schema. Each key has its default and its range in brackets. A key without a default
+may be left out, unless it says `required`. [Site files](site-files.md) explains how the keys work together.
+"""
+_PRESETS_HEAD = """\
+# Presets
+
+`engine: NAME` in a [site file](site-files.md#presets) takes one of these. `make docs` makes this page from the preset
+files. A preset that is not tried yet was written from knowledge of the program's markup, without pages of a real forum.
+"""
+
+
 def reference() -> str:
-    """Return the tables of all sections as Markdown."""
+    """Return the lists of all sections as Markdown."""
     return "\n".join(line for title, model in SECTIONS for line in _section(title, model))
 
 
-def preset_table() -> str:
-    """Return the table of presets as Markdown."""
-    rows = ["| `engine:` | program | tried with real pages | notes |", "|---|---|---|---|"]
-    for name in presets.engine_names():
-        about = presets.load_engine(name).about
-        tried = (
-            about.versions or "yes" if about.tried else f"not yet ({about.versions})" if about.versions else "not yet"
-        )
-        rows.append(f"| `{name}` | {about.title} | {tried} | {_plain(' '.join((about.notes or '').split()))} |")
-    return "\n".join(rows)
+def keys_page() -> str:
+    """Return the text of docs/site-keys.md."""
+    return f"{_KEYS_HEAD}\n{reference().strip()}\n"
 
 
-def rewritten(page: str) -> str:
-    """Return docs/site-files.md with its tables made anew."""
-    head, _, rest = page.partition("<!-- presets -->\n")
-    _, _, rest = rest.partition("<!-- /presets -->")
-    middle = rest.partition("## Reference\n\n")[0]
-    table = f"<!-- presets -->\n\n{preset_table()}\n\n<!-- /presets -->"
-    return f"{head}{table}{middle}## Reference\n\n{reference().strip()}\n"
+def presets_page() -> str:
+    """Return the text of docs/presets.md."""
+    lines = [_preset_line(name, presets.load_engine(name).about) for name in presets.engine_names()]
+    return "\n".join([_PRESETS_HEAD, *lines, ""])
+
+
+def _preset_line(name: str, about: presets.About) -> str:
+    tried = f"tried with {about.versions or 'real pages'}" if about.tried else "not tried yet"
+    versions = f" ({about.versions})" if about.versions and not about.tried else ""
+    notes = " ".join((about.notes or "").split())
+    return f"- `{name}`: {about.title}, {tried}{versions}." + (f"\n\n  {notes}\n" if notes else "")
 
 
 def _section(title: str, model: type[BaseModel]) -> Iterator[str]:
     yield f"### {title}\n" if title[0].isupper() else f"### `{title}`\n"
-    yield "| key | default | range | meaning |"
-    yield "|---|---|---|---|"
     inherited = stages.StageSpec.model_fields if title != "Every stage" else {}
     for name, info in model.model_fields.items():
         if not info.repr or (issubclass(model, stages.StageSpec) and name in inherited):
             continue  # written by the loader, or said above
-        row = (f"`{info.alias or name}`", _default(info), _range(info), _plain(info.description or ""))
-        yield f"| {' | '.join(row)} |"
+        terms = ", ".join(filter(None, (_default(info), _range(info))))
+        yield f"- `{info.alias or name}`{f' ({terms})' if terms else ''}: {info.description or ''}"
     yield ""
 
 
@@ -124,7 +133,3 @@ def _metadata(info: FieldInfo) -> Iterator[object]:
     for part in getattr(info.annotation, "__args__", ()):
         for inner in getattr(part, "__metadata__", ()):
             yield from inner.metadata if isinstance(inner, FieldInfo) else (inner,)
-
-
-def _plain(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -177,7 +177,15 @@ def test_every_number_of_a_promise_stands_on_the_page_that_it_links_to(name: str
     assert len(taken) >= fewest
 
 
-def test_the_page_about_commands_tells_of_every_one() -> None:
-    text = (ROOT / "docs" / "commands.md").read_text("utf-8")
+def test_the_page_about_commands_has_every_option() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text("utf-8").partition("## Reference")[2]
+    sections = dict(section.split("\n", 1) for section in re.split(r"^### ", text, flags=re.M)[1:])
+    lacking = {
+        f"{words}: {name}"
+        for words, section in sections.items()
+        for name in options_of(words)
+        if name.startswith("-") and not re.search(rf"`{name}\b", section)
+    }
 
-    assert [name for name in sorted(commands()) if f"- `crawl-tasks {name}`" not in text] == []
+    assert {words.split()[0] for words in sections} == commands()
+    assert lacking == set()

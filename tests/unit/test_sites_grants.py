@@ -78,11 +78,11 @@ def test_a_parser_of_a_stage_needs_a_grant() -> None:
 
 def test_every_key_of_a_site_that_names_a_function_or_a_secret_is_asked_for() -> None:
     """A new key with a function must stand in KEYS: its name in the schema is one of these."""
-    text = (Path(__file__).parents[2] / "docs" / "site-files.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "site-keys.md").read_text("utf-8")
     named = {
         line.split("`")[1]
         for line in text.splitlines()
-        if line.startswith("| `") and ("package.module:function" in line or "FORUM_" in line)
+        if line.startswith("- `") and ("package.module:function" in line or "FORUM_" in line)
     }
 
     tried = {word for key, _ in KEYS for word in key.replace("{", " ").replace(":", " ").split()}
