@@ -113,7 +113,9 @@ class PageError(CrawlError):
 
     `says_nothing` is true for a page that the site file does not describe: many in a row open the stage's circuit
     breaker (circuit_breaker.lua). `rests_site` makes the site wait once, `slows_site` makes its requests slower from
-    now on (lib/backoff.lua), both only where other pages fail too (lib/failures.lua).
+    now on (lib/backoff.lua), both only where other pages fail too (lib/failures.lua). A class with `slows_site` counts
+    as a sign of strain there, whatever one error of it says. A class whose `scope` is the site, without `slows_site`,
+    says nothing of its page.
     """
 
     fate = Fate.RETRY
@@ -157,6 +159,7 @@ class ServerError(FetchError):
     """The server failed: overloaded where `is_busy`, else on this page."""
 
     reason = "server_error"
+    slows_site = True
 
     def __init__(self, message: str, *, is_busy: bool = False) -> None:
         super().__init__(message)

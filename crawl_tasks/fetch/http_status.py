@@ -1,4 +1,4 @@
-"""HTTP status and headers of an answer: the one place where a status becomes a fate. Pure."""
+"""Status and headers of an answer as an error, by model/status_rules.py, with what its headers say. Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
-from crawl_tasks.errors import AccessDenied, BadRedirect, BadStatus, Gone, PageError, ServerError, SlowDown
+from crawl_tasks.errors import AccessDenied, BadRedirect, BadStatus, PageError, ServerError, SlowDown
 from crawl_tasks.model import HttpRequest
+from crawl_tasks.model.status_rules import meaning_of
 from crawl_tasks.urls import normalize, origin_of
 
 MAX_RETRY_AFTER_S = 86_400.0
@@ -20,11 +21,6 @@ _CREDIBLE_S = 300.0
 _MOST_AGE_S = 86_400.0
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_DENIED = frozenset({401, 403, 407, 451})
-_GONE = frozenset({404, 410})
-_TRY_AGAIN = frozenset({408, 425})
-# RFC 6585 and RFC 9110, and the codes that some servers use in their place: 420 and 529 of APIs, 509 of shared hosts.
-_REFUSED = frozenset({420, 429, 503, 509, 529})
 # From 520 on the codes are Cloudflare's, for a forum behind it that is too slow.
 _BUSY = frozenset({408, 502, 504, 520, 522, 524})
 
@@ -38,22 +34,20 @@ def failure(url: str, status: int, headers: Mapping[str, str], now: float) -> Pa
         headers: of the response, names in lower case.
         now: our clock, in seconds since the epoch.
     """
-    # 206 is a part of a page, and no request of ours asks for a part.
-    if 200 <= status < 300 and status != 206:
+    kind = meaning_of(status)
+    if kind is None:
         return None
-    said = f"{url} answered {status}"
-    if status in _GONE:
-        return Gone(said)
-    if status in _DENIED:
+    text = f"{url} answered {status}"
+    if kind is AccessDenied:
         schemes = sorted(set(_SCHEME.findall(headers.get("www-authenticate", ""))))
-        kind = f" ({', '.join(schemes)})" if schemes else ""
-        return AccessDenied(f"{said}: it wants a login{kind}, or does not want us")
-    if status in _REFUSED:
+        login = f" ({', '.join(schemes)})" if schemes else ""
+        return AccessDenied(f"{text}: it wants a login{login}, or does not want us")
+    if kind is SlowDown:
         wait = retry_after_s(headers, now)
-        return SlowDown(f"{said}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)
-    if 500 <= status < 600 or status in _TRY_AGAIN:
-        return ServerError(said, is_busy=status in _BUSY)
-    return BadStatus(f"{said}, which is nothing we can use")
+        return SlowDown(f"{text}: it asks for patience" + (f" of {wait:.0f} s" if wait is not None else ""), wait)
+    if kind is ServerError:
+        return ServerError(text, is_busy=status in _BUSY)
+    return kind(f"{text}, which is nothing we can use" if kind is BadStatus else text)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

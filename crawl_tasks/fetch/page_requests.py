@@ -15,6 +15,7 @@ from crawl_tasks.errors import (
     DeadlineExceeded,
     Fate,
     FetchError,
+    Gone,
     NoTurn,
     PageError,
     RefusedAddress,
@@ -27,6 +28,7 @@ from crawl_tasks.fetch.browser_requests import KeptScripts, LostScripts, SlowReq
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.throttle import Clock, Throttle
 from crawl_tasks.model import Fetched, HttpRequest
+from crawl_tasks.model.status_rules import statuses_of
 from crawl_tasks.urls import normalize, origin_of
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,7 @@ _MOST_GAPS = 5
 _MOST_REFUSALS = 20
 _SERVER_FAILED = 500
 _DENIALS = (401, 403, 404)
-_MISSING = (404, 410)
+_MISSING = statuses_of(Gone)
 
 # These are the matter of our own client, and the client has undone the content encoding. The browser knows no cookie
 # but those that scripts of the page have set.

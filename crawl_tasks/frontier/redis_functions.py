@@ -1,7 +1,7 @@
 """The library of Redis functions: its text from the Lua files, and the verbs in it.
 
-The text is the hint templates, the prelude and all verbs. The hash of the text names the library, so that workers of
-several versions call their own. Redis Functions need Redis 7.0 or Valkey.
+The text is the hint templates, the tables of wire/writer.py, the prelude and all verbs. The hash of the text
+names the library, so that workers of several versions call their own. Redis Functions need Redis 7.0 or Valkey.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Final
 
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
+from crawl_tasks.frontier.wire.writer import lua_tables
 
 
 class Verb(StrEnum):
@@ -133,12 +134,12 @@ def _message(template: str) -> str:
 
 
 def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
-    """Return the Lua of the library without its first line: templates, bounds, prelude, verbs as `VERBS[name]`."""
+    """Return the Lua of the library without its first line: hints, bounds, WIRE, prelude, verbs as `VERBS[name]`."""
     table = ", ".join(f"{queue} = {_message(hint)}" for queue, hint in hints.items())
     prelude = "\n".join(scoped(part) for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
     verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{read_lua(verb)}\nend" for verb in Verb)
-    return f"local HINTS = {{{table}}}\n{bounds}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
+    return f"local HINTS = {{{table}}}\n{bounds}\n{lua_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
 
 
 def scoped(part: str) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 
-from crawl_tasks.errors import AllGone, LoginRefused, NoTurn, RobotsUnavailable, SlowDown
+from crawl_tasks.errors import NoTurn
 from crawl_tasks.frontier.histogram import AGES_S, Histogram, read_histogram
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts, ScanCounts, UnwatchedBoard, UnwatchedState
+from crawl_tasks.frontier.wire.failures import REFUSALS
 from crawl_tasks.model import Kind, Stage, State
 from crawl_tasks.monitor.freshness import Freshness, read_freshness
 from crawl_tasks.monitor.output_language import gettext
@@ -27,7 +28,7 @@ class OpenBreaker:
     @property
     def is_refusal(self) -> bool:
         """Return whether the site refuses requests for now, else its pages could not be read."""
-        return self.reason in (SlowDown.reason, RobotsUnavailable.reason, LoginRefused.reason, AllGone.reason)
+        return self.reason in REFUSALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,12 @@ local RESULTS, MOST_TRIPPED, MOST_REFUSED = 20, 500, 100
 local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
 local NEXT_RETRY = 10000  -- ms between two retries that are read well
 local FIRST_PROBE = 1000  -- ms until the first probe where good and bad pages alternate
-local GONE_STATUS = {['404'] = true, ['410'] = true}
--- A page that says so itself, or a thread that is hidden. Of lists, the end of a walk has such a status too.
-local SAID_GONE = {['200'] = true, ['401'] = true, ['403'] = true, ['407'] = true, ['451'] = true}
 
 function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
+
+-- Return whether a page may be gone by its status: one that does not exist, a page that says so itself, or a thread that is
+-- hidden. Of lists, the end of a walk has the last two as well.
+local function may_be_gone(status, is_list) return WIRE.gone[status] or not is_list and (WIRE.page[status] or WIRE.denied[status]) end
 
 local function unread_key(site, stage) return site.key .. ':unread:' .. stage end
 
@@ -50,7 +51,7 @@ end
 -- Return the reason why a stage is refused by the site, or nil.
 function refusal_of(site, stage)
   local reason = site.open_breakers[stage] and string.match(site.open_breakers[stage], '^%d+ %d+ %d+ (.*)$')
-  return REFUSED[reason] and reason
+  return WIRE.refuses[reason] and reason
 end
 
 function is_probe(site, stage, rid) return string.match(site.open_breakers[stage], '^%d+ %d+ (%d+)') == rid end
@@ -112,7 +113,7 @@ function retry_unread(site, stage, now)
   local rid = redis.call('LINDEX', key, 0)
   if not rid then return nil end
   local parked_at, reason = string.match(redis.call('HGET', site.key .. ':parked', rid) or '', '^(%d+) (%S+)')
-  if not parked_at or reason == 'hung' then
+  if not parked_at or reason == WIRE.reason.Hung then
     redis.call('LPOP', key)
     return now
   end
@@ -129,8 +130,9 @@ end
 -- one login, so that the first one that is let in closes the breakers of the others: their own probes may be minutes away.
 local function end_refusal(site, stage)
   local reason = refusal_of(site, stage)
-  if reason == 'login' then redis.call('HDEL', site.key, 'login') end
-  for _, other in ipairs(reason == 'login' and STAGES or {stage}) do
+  local is_login = reason == WIRE.reason.LoginRefused
+  if is_login then redis.call('HDEL', site.key, 'login') end
+  for _, other in ipairs(is_login and STAGES or {stage}) do
     if refusal_of(site, other) == reason then
       redis.call('HDEL', site.key, 'shut:' .. other)
       site.open_breakers[other] = false
@@ -142,7 +144,7 @@ end
 -- between two probes they are believed, since each scan may ask for them again.
 function believe_gone(site, now)
   for _, stage in ipairs(STAGES) do
-    if refusal_of(site, stage) == 'all_gone' then
+    if refusal_of(site, stage) == WIRE.reason.AllGone then
       end_refusal(site, stage)
       redis.call('HSET', site.key, 'gone_believed', string.format('%.0f', now + site.probe))
     end
@@ -156,17 +158,17 @@ end
 function is_gone_with_all(site, held, status, now)
   if now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
   local stage, payload = string.match(held, '^%d+ (%a+) %d %d+ %S+ (.*)$')
-  if not stage or not (GONE_STATUS[status] or (SAID_GONE[status] and stage ~= 'list')) then return false end
+  if not stage or not may_be_gone(status, stage == 'list') then return false end
   local _, page, revision = unpack(cjson.decode(payload))
-  local is_board_doubted = stage == 'list' and refusal_of(site, stage) == 'all_gone'
+  local is_board_doubted = stage == 'list' and refusal_of(site, stage) == WIRE.reason.AllGone
   if is_board_doubted and now > site.probe + string.match(site.open_breakers.list, '^%d+') then return false end
   if revision == '' then return false end
   local enough = stage == 'list' and page > 1 and 1 or site.breaker_after
   local past = redis.call('LRANGE', site.key .. ':recent', 0, enough - 1)
   for _, text in ipairs(past) do
     local said, outcome = string.match(text, '^%d+ %a+ (%d+) %d+ (%S+)')
-    local is_gone = outcome == 'gone' or outcome == 'all_gone'
-    if not is_gone or not (GONE_STATUS[said] or SAID_GONE[said]) then return false end
+    local is_gone = outcome == 'gone' or outcome == WIRE.reason.AllGone
+    if not is_gone or not may_be_gone(said) then return false end
   end
   return #past == enough
 end

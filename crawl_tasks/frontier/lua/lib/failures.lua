@@ -6,14 +6,12 @@
 -- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
 --
 -- `failing` is "<time of the first failure since the last page that came> <their reasons, comma-separated>".
--- EXPORTS: REFUSED note_recent note_no_page note_page is_strained is_refused_alone was_good_since
+-- EXPORTS: note_recent note_no_page note_page is_strained is_refused_alone was_good_since
 
 local FEW = 5  -- good answers beside a refused page that show a site in order
 local BESIDE = 3  -- the same beside a page that failed otherwise
 local MOST_BAD = 3  -- pages that fail beside another one, with fewer answers between them, before a site counts as down
 local HANGS = 1000  -- ms after which other pages have had the time to be answered
-local STRAINED = {deadline = true, unreachable = true, server_error = true, slow_down = true, robots_unavailable = true}
-REFUSED = {slow_down = true, robots_unavailable = true, login = true, all_gone = true}
 local RECENT, SHOWN = 20, 200
 
 -- Remember an attempt among the last of the site. The list is cut at twice its length: one command a page, not two.
@@ -46,7 +44,7 @@ local function recent_attempts(site)
     local at, stage, status, ms, outcome, address = string.match(text, '^(%d+) (%a+) (%d+) (%d+) (%S+) (.*)$')
     attempts[i] = {at = tonumber(at), stage = stage, ms = tonumber(ms), outcome = outcome, address = address}
     attempts[i].is_good = string.match(outcome, '^%d+$') ~= nil or outcome == 'gone' or outcome == 'unchanged'
-    attempts[i].is_answered = attempts[i].is_good or tonumber(status) == 200 and not STRAINED[outcome]
+    attempts[i].is_answered = attempts[i].is_good or WIRE.page[status] and not WIRE.strains[outcome]
   end
   return attempts
 end
@@ -67,7 +65,7 @@ end
 function is_strained(site, address, now, took)
   local attempts, known, others, answers = recent_attempts(site), {[string.sub(address, 1, SHOWN)] = true}, 0, 0
   for _, attempt in ipairs(attempts) do
-    if STRAINED[attempt.outcome] or (attempt.is_answered and attempt.ms > site.slow_ms) then
+    if WIRE.strains[attempt.outcome] or (attempt.is_answered and attempt.ms > site.slow_ms) then
       if not known[attempt.address] and not hung_alone(site, attempts, attempt) then
         known[attempt.address], others = true, others + 1
       end
@@ -87,7 +85,7 @@ function is_refused_alone(site, stage, address, is_known)
   local own = string.sub(address, 1, SHOWN)
   local known, pages, good, was_refused = {[own] = true}, 1, 0, false
   for _, past in ipairs(recent_attempts(site)) do
-    if past.stage == stage and REFUSED[past.outcome] then
+    if past.stage == stage and WIRE.refuses[past.outcome] then
       was_refused = was_refused or past.address == own
       if not is_known then return good >= (past.address == own and 1 or FEW), was_refused end
       if not known[past.address] then known[past.address], pages = true, pages + 1 end

@@ -1,6 +1,6 @@
 -- Shared by every script of the frontier: the clock, a site's terms, its counters. Loaded in front of each verb. Defines
 -- functions, changes nothing by itself. In front of this file stand HINTS, the ready-made messages, TIMES_MS and AGES_S, the
--- bounds of histograms, and OUTBOX_MAX, the most pages that may wait for the store.
+-- bounds of histograms, OUTBOX_MAX, the most pages that may wait for the store, and WIRE, the codes of frontier/wire.
 --
 -- Every script takes KEYS 1: the key prefix P. All other keys are derived from P, as keys.py lists them, because one call
 -- may touch many sites. Each verb describes its ARGV.

@@ -32,7 +32,7 @@ local entry = end_lease(site, rid, ARGV[3])
 if not entry then return {-2} end
 
 local stage, level, attempt, address, payload = string.match(entry, '^%d+ (%a+) (%d) (%d+) (%S+) (.*)$')
-local state, took, scope = ARGV[4], fetch_ms_of(ARGV[9]), ARGV[12]
+local state, reason, took, scope = ARGV[4], ARGV[6], fetch_ms_of(ARGV[9]), ARGV[12]
 local rest, is_first = tonumber(ARGV[7]), tonumber(attempt) == 1
 
 -- Let the whole site rest.
@@ -62,11 +62,11 @@ if is_beside_good and not is_named then rest = math.min(rest, SHORT_REST) end
 if scope == 'site' then
   local is_known = not is_first or was_refused_with_all(site, stage, rid)
   local is_alone, was_refused = is_refused_alone(site, stage, address, is_known)
-  local is_all = ARGV[6] == 'login' or ARGV[6] == 'all_gone'  -- says nothing of the page, nor of the pace
+  local is_all = not WIRE.strains[reason]  -- says nothing of the page, nor of the pace
   is_alone = is_alone and not is_all
   local is_refusing = refusal_of(site, stage)
-  if ARGV[6] == 'login' then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. ARGV[8]) end
-  if ARGV[6] == 'all_gone' and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
+  if reason == WIRE.reason.LoginRefused then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. ARGV[8]) end
+  if reason == WIRE.reason.AllGone and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
     local board = redis.call('SRANDMEMBER', site.key .. ':boards')
     if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end
   end
@@ -74,7 +74,7 @@ if scope == 'site' then
     note_answer(site, stage, rid, false)
     scope = 'page'
   elseif not is_alone or is_refusing then
-    note_refusal(site, stage, rid, ARGV[6], now, rest, is_named)
+    note_refusal(site, stage, rid, reason, now, rest, is_named)
     remember_refused(site, stage, rid)
     give_rest()
     -- A refused probe says nothing of the pace.
@@ -89,22 +89,22 @@ elseif ARGV[11] == '1' and (is_first or site.slow) and is_strained(site, address
   slow_down(site, ARGV[3], now, took, not is_first)
 end
 if state ~= 'ready' and refusal_of(site, stage) and ARGV[10] ~= '1' and is_probe(site, stage, rid) then
-  note_refusal(site, stage, rid, ARGV[6], now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
+  note_refusal(site, stage, rid, reason, now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
 end
-redis.call('HINCRBY', site.key, 'failed:' .. ARGV[6], 1)
-if scope ~= 'nothing' or ARGV[6] == 'archive' then note_no_page(site, ARGV[6], now) end
+redis.call('HINCRBY', site.key, 'failed:' .. reason, 1)
+if scope ~= 'nothing' or reason == WIRE.reason.ArchiveFailed then note_no_page(site, reason, now) end
 count_effort(site, stage, ARGV[9])
-note_recent(site, now, entry, ARGV[9], ARGV[6])
-if ARGV[10] == '1' then note_bad_page(site, stage, rid, ARGV[6], now) end
+note_recent(site, now, entry, ARGV[9], reason)
+if ARGV[10] == '1' then note_bad_page(site, stage, rid, reason, now) end
 if scope ~= 'page' then entry = table.concat({rid, stage, level, attempt - 1, address, payload}, ' ') end
-if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. ARGV[6], 1) end
+if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. reason, 1) end
 if state == 'ready' then
   return_tried(site, entry)
 elseif state == 'delayed' then
   redis.call('ZADD', site.key .. ':delayed', now + wait, entry)
   schedule_look(site, now + wait)
 else
-  bury(site, entry, ARGV[6] .. ' ' .. ARGV[8], now, state)
+  bury(site, entry, reason .. ' ' .. ARGV[8], now, state)
 end
 local released = release(site, now)
 local idle = released > 0 and 0 or idle_state(site)

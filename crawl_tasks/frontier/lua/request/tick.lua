@@ -56,8 +56,8 @@ local function expire_leases(site)
       tally(site, 'entryless', 1)  -- somebody deleted the entry: `check --deep` tells, and `recover` brings it back
     elseif attempt >= site.max_attempts then
       redis.call('HINCRBY', site.key, 'failed:hung', 1)
-      note_bad_page(site, stage, rid, 'hung', now)
-      bury(site, entry, 'hung each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
+      note_bad_page(site, stage, rid, WIRE.reason.Hung, now)
+      bury(site, entry, WIRE.reason.Hung .. ' each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
     else
       local wait = wait_of_expired(site, rid, attempt)
       if wait == 0 then return_tried(site, entry) else redis.call('ZADD', site.key .. ':delayed', now + wait, entry) end
