@@ -145,6 +145,10 @@ def check_gitlab(path: Path) -> Said:
     return run("check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci", path)
 
 
+def check_github(path: Path) -> Said:
+    return run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", path)
+
+
 def test_the_pipeline_follows_gitlabs_schema() -> None:
     said = check_gitlab(GITLAB)
 
@@ -155,6 +159,22 @@ def test_the_schema_refuses_a_misspelt_key_of_the_pipeline(tmp_path: Path) -> No
     said = check_gitlab(broken(tmp_path, GITLAB, "artifacts:", "artefacts:"))
 
     assert said.code != 0
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+def test_a_workflow_follows_githubs_schema(name: str, tmp_path: Path) -> None:
+    workflow = ROOT / ".github" / "workflows" / name
+
+    assert check_github(workflow).code == 0
+    assert check_github(broken(tmp_path, workflow, "steps:", "step:")).code != 0
+
+
+def test_the_workflow_tests_each_python_that_the_package_names() -> None:
+    (workflow,) = read_yaml((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+
+    tested = workflow["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert set(re.findall(r"Python :: (3\.\d+)", project)) <= set(tested)
 
 
 def test_every_job_is_in_a_declared_stage() -> None:
