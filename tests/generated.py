@@ -57,6 +57,7 @@ def _default(value: object) -> str:
 
 TABLES = "## Tables\n"
 EXTRA = "| name in `extra` | meaning | presets that fill it |"
+MOST_NAMED = 10
 MEANINGS = {
     "score": "Likes, or votes for it less those against.",
     "tags": "The tags of a thread, joined by commas.",
@@ -81,8 +82,12 @@ def extra_table() -> str:
     for engine in presets.engine_names():
         for name in sorted(set(_extra_names(presets.load_engine(engine).site))):
             filled[name].append(f"`{engine}`")
-    rows = [f"| `{name}` | {meaning} | {', '.join(filled[name])} |" for name, meaning in MEANINGS.items()]
+    rows = [f"| `{name}` | {meaning} | {_presets(filled[name])} |" for name, meaning in MEANINGS.items()]
     return "\n".join([EXTRA, "|---|---|---|", *rows])
+
+
+def _presets(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} presets"
 
 
 def _extra_names(site: dict[str, Any]) -> Iterator[str]:
