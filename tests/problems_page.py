@@ -24,9 +24,8 @@ rules of Prometheus show selections of it. `make docs` makes this page and `dock
 today. `info` explains what is seen, and needs nobody. `crawl-tasks check` ends with 1 when it finds a warning or a
 critical problem. Words in capitals stand for values: *SUBJECT* is the name of the site.
 
-An alert lasts as long as its cause. `ends` is the longest time for which it goes on after it in Prometheus, and
-`crawl-tasks alerts` takes a quarter of an hour there. `rules.test.yml` holds each for three hours, and the alert of a
-site that is down for a day.
+The brackets have the severity, how long a cause lasts before the alert, and the longest time for which Prometheus goes
+on with the alert after its cause. `crawl-tasks alerts` takes a quarter of an hour there.
 """
 
 _TRIALS = """\
@@ -58,7 +57,7 @@ def problems_page() -> str:
 def _end(rule: AlertRule) -> str:
     """Return the time from the end of a cause to the end of its alert, by the longest range of the rule."""
     spans = [int(number) * _MINUTES[unit] for number, unit in re.findall(r"\[(\d+)([mh])\]", rule.expression)]
-    return f"within {max(spans)}m" if spans else "at once"
+    return f"{max(spans)}m" if spans else "0m"
 
 
 def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
@@ -68,6 +67,6 @@ def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
         problem = kind.problem(**values)
         terms = [kind.severity.value]
         if kind.rule is not None:
-            terms += [f"alert after {kind.rule.hold}" if kind.rule.hold else "alert at once", f"ends {_end(kind.rule)}"]
+            terms += [kind.rule.hold or "0m", _end(kind.rule)]
         yield f"- `{kind.name}` ({', '.join(terms)}): {problem.text}. Remedy: {problem.remedy}"
     yield ""
