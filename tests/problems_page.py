@@ -22,7 +22,7 @@ rules of Prometheus show selections of it. `make docs` makes this page and `dock
 
 `critical` means that work stands still or is lost: somebody should look now. `warning` means that somebody should look
 today. `info` explains what is seen, and needs nobody. `crawl-tasks check` ends with 1 when it finds a warning or a
-critical problem. Words in capitals stand for values: *SUBJECT* is the name of the site.
+critical problem. The remedy is in italics. Words in capitals stand for values: *SUBJECT* is the name of the site.
 
 The brackets have the severity, how long a cause lasts before the alert, and the longest time for which Prometheus goes
 on with the alert after its cause. `crawl-tasks alerts` takes a quarter of an hour there.
@@ -68,5 +68,5 @@ def _section(title: str, sentence: str, kinds: Iterable[Kind]) -> Iterator[str]:
         terms = [kind.severity.value]
         if kind.rule is not None:
             terms += [kind.rule.hold or "0m", _end(kind.rule)]
-        yield f"- `{kind.name}` ({', '.join(terms)}): {problem.text}. Remedy: {problem.remedy}"
+        yield f"- `{kind.name}` ({', '.join(terms)}): {problem.text}; *{problem.remedy}*"
     yield ""

@@ -38,8 +38,8 @@ def words_of(name: str) -> set[str]:
 
 
 def explained() -> set[str]:
-    """Return the words of the glossary's first column, in the singular and as they stand there."""
-    rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)
+    """Return the words that the glossary explains, in the singular and as they stand there."""
+    rows = re.findall(r"^- \*\*([^*]+)\*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)
     words = set(re.findall(r"[a-z]{3,}", " ".join(rows).lower()))
     return words | {word.removesuffix("s") for word in words}
 
