@@ -20,8 +20,8 @@ from crawl_tasks.discovery.probe.timezone import (
     zone_of_offset,
     zone_said,
 )
-from crawl_tasks.discovery.proof.checks import times_ahead
 from crawl_tasks.discovery.proof.dry_run import DryRun
+from crawl_tasks.discovery.proof.future_checks import times_ahead
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.values.dates import is_stable, read_date
 from crawl_tasks.parse.values.page_language import stated_language

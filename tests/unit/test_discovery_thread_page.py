@@ -13,8 +13,15 @@ from crawl_tasks.discovery.html_rules.list_rules import Listing, list_rules
 from crawl_tasks.discovery.html_rules.thread_rules import FirstPost, thread_rules
 from crawl_tasks.discovery.links.links import links_of
 from crawl_tasks.discovery.proof.dry_run import DryRun
-from crawl_tasks.discovery.proof.post_checks import own_texts_check, post_again_check
-from crawl_tasks.discovery.proof.thread_checks import ReadThread, comment_checks, record_checks
+from crawl_tasks.discovery.proof.post_checks import posts_are_no_replies, posts_have_own_texts
+from crawl_tasks.discovery.proof.read_pages import ReadPages, ReadThread
+from crawl_tasks.discovery.proof.text_checks import (
+    WrittenRecord,
+    WrittenRecords,
+    posts_are_no_edit_notes,
+    posts_are_whole,
+    texts_end_without_edit_notes,
+)
 from crawl_tasks.discovery.records.boilerplate import edited_in
 from crawl_tasks.discovery.records.next_page import next_of
 from crawl_tasks.discovery.records.post_ids import marked_in
@@ -32,6 +39,13 @@ from crawl_tasks.sites.loader import parse_site
 from tests.unit.good_site import GOOD
 
 HEAD = "<tr><th colspan=2>Subject</th><th>Views</th><th>{}</th></tr>"
+
+
+def pages_of(posts: list[Post], comments: tuple[Comment, ...] = ()) -> ReadPages:
+    """Return read pages of threads with these posts, each with the same comments."""
+    site = parse_site(GOOD, "good.yaml")
+    trial = DryRun(Request(site.name, Stage.POST, "7", "https://forum.example/7"))
+    return ReadPages(site, threads=[ReadThread(Post(post.post_id), trial, post, comments) for post in posts])
 
 
 def page(html: str) -> Document:
@@ -218,16 +232,12 @@ def test_a_number_and_a_name_of_a_record_in_letters_and_figures_are_no_text() ->
 
 @pytest.mark.parametrize(("text", "holds"), [("Cable today valve.", True), ("2024-06-19 22:17", False)])
 def test_a_text_with_the_word_today_is_no_date(text: str, holds: bool) -> None:
-    site = parse_site(GOOD, "good.yaml")
     at = int(time.time()) if holds else 1_718_835_420
-    said = [Post(str(n), author="ann", created_at=at + n, body=text if n else "Words.") for n in range(3)]
-    trials = [DryRun(Request(site.name, Stage.POST, one.post_id, "https://forum.example/7")) for one in said]
+    posts = [Post(str(n), author="ann", created_at=at + n, body=text if n else "Words.") for n in range(3)]
 
-    checks = comment_checks(
-        site, [ReadThread(Post(one.post_id), t, one, ()) for one, t in zip(said, trials, strict=True)], []
-    )
+    checks = posts_are_whole(pages_of(posts))
 
-    assert ("texts of posts are no dates" in [one.name for one in checks if one and not one.holds]) is not holds
+    assert ("texts of posts are no dates" in [check.name for check in checks if not check.holds]) is not holds
 
 
 def test_links_to_the_post_that_is_answered_are_no_ids_of_replies() -> None:
@@ -256,7 +266,7 @@ MENU = "Dashboard\nForum\nMembers\nTerms of use\nWelcome to topic {}"
     ],
 )
 def test_a_notice_or_a_menu_of_every_page_is_no_text_of_posts(texts: list[str], holds: bool | None) -> None:
-    check = own_texts_check(texts)
+    check = posts_have_own_texts(pages_of([Post(str(at), body=text) for at, text in enumerate(texts)]))
 
     assert (check and check.holds) == holds
 
@@ -272,9 +282,9 @@ def test_a_notice_or_a_menu_of_every_page_is_no_text_of_posts(texts: list[str], 
 )
 def test_a_reply_of_the_author_and_the_moment_of_its_post_is_the_post(author: str, at: int, holds: bool | None) -> None:
     began = at if at % 86_400 == 0 else 1_718_806_620
-    pair = (Post("7", author="ann", created_at=began, url="/7"), Comment("7", "8", author=author, created_at=at))
+    post = Post("7", author="ann", created_at=began, url="/7")
 
-    check = post_again_check([pair], ZoneInfo("UTC"))
+    check = posts_are_no_replies(pages_of([post], (Comment("7", "8", author=author, created_at=at),)))
 
     assert (check and check.holds) == holds
 
@@ -455,28 +465,18 @@ def test_half_a_word_of_a_board_finds_no_links_of_other_boards() -> None:
 
 @pytest.mark.parametrize(("text", "holds"), [("Last edited: 2024-06-19 22:17", False), ("I edited it twice.", True)])
 def test_a_note_of_an_edit_is_no_text_of_a_post(text: str, holds: bool) -> None:
-    site = parse_site(GOOD, "good.yaml")
-    post = Post("7", author="ann", created_at=1_700_000_000, body=text)
-    trial = DryRun(Request(site.name, Stage.POST, "7", "https://forum.example/7"))
+    check = posts_are_no_edit_notes(pages_of([Post("7", author="ann", created_at=1_700_000_000, body=text)]))
 
-    checks = list(comment_checks(site, [ReadThread(Post("7"), trial, post, ())], []))
-
-    refuted = [one.name for one in checks if one is not None and not one.holds]
-    assert refuted == ([] if holds else ["texts of posts are no notes of edits"])
+    assert (check is None) is holds
 
 
 def test_notes_of_edits_at_the_end_of_several_texts_refute_the_rules() -> None:
-    site = parse_site(GOOD, "good.yaml")
     texts = ("Words.\nLast edited by ann on 2024-06-19 22:17", "More.\nLast edited by bo on 2024-06-20 10:00", "Words")
-    threads = []
-    for at, text in enumerate(texts):
-        post = Post(str(at), author="ann", created_at=1_700_000_000 + at, body=text)
-        trial = DryRun(Request(site.name, Stage.POST, str(at), f"https://forum.example/{at}"))
-        threads.append(ReadThread(Post(str(at)), trial, post, ()))
 
-    refuted = [one.name for one in comment_checks(site, threads, []) if one is not None and not one.holds]
+    check = texts_end_without_edit_notes(pages_of([Post(str(at), body=text) for at, text in enumerate(texts)]))
 
-    assert "texts do not end with notes of edits" in refuted
+    assert check is not None
+    assert not check.holds
 
 
 def test_the_title_of_a_page_is_no_text_where_its_link_is_a_card() -> None:
@@ -494,8 +494,8 @@ def test_the_title_of_a_page_is_no_text_where_its_link_is_a_card() -> None:
 
 @pytest.mark.parametrize(("texts", "holds"), [(("words", "", "more"), True), (("words", "", ""), False)])
 def test_one_post_may_be_a_picture(texts: tuple[str, ...], holds: bool) -> None:
-    said = [(f"author {at}", at, text) for at, text in enumerate(texts)]
+    rows = [WrittenRecord(f"author {at}", at, text) for at, text in enumerate(texts)]
 
-    checks = {one.name: one.holds for one in record_checks("posts", said) if one is not None}
+    checks = {check.name: check.holds for check in WrittenRecords("posts", rows).checks()}
 
     assert (checks["texts of posts have words"], checks["posts show a text"]) == (holds, True)

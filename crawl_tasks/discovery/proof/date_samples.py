@@ -9,6 +9,8 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from crawl_tasks.discovery.proof.dry_run import DryRun
+from crawl_tasks.discovery.proof.note_checks import notes_on
+from crawl_tasks.discovery.proof.read_pages import ReadPages
 from crawl_tasks.discovery.proof.site_check import SiteCheck
 from crawl_tasks.errors import PageError
 from crawl_tasks.model import Stage
@@ -41,15 +43,16 @@ class DateSample(NamedTuple):
 
 def samples_of(site: Site, trials: Sequence[DryRun], order: Decision) -> list[DateSample]:
     """Return up to three different dates of posts, threads first."""
-    found: dict[str, DateSample] = {}
+    samples: dict[str, DateSample] = {}
+    read = [trial for trial in trials if trial.page is not None and trial.parsed is not None]
     for stage in (Stage.POST, Stage.LIST):
-        for trial in trials:
-            if trial.request.stage is stage and trial.page is not None and trial.parsed is not None:
-                for one in _samples_on(site, trial, stage, order):
-                    found.setdefault(one.text, one)
-        if len(found) >= _MOST:
+        for trial in read:
+            if trial.request.stage is stage:
+                for sample in _samples_on(site, trial, stage, order):
+                    samples.setdefault(sample.text, sample)
+        if len(samples) >= _MOST:
             break
-    return list(found.values())[:_MOST]
+    return list(samples.values())[:_MOST]
 
 
 def _samples_on(site: Site, trial: DryRun, stage: Stage, order: Decision) -> Iterator[DateSample]:
@@ -84,13 +87,13 @@ def _rules_of(site: Site, spec: StageSpec, document: Document, stage: Stage) -> 
                 yield from ((node, fields[name], False) for node in find_all(document.root, record)[:_MOST])
 
 
-def date_checks(trials: Sequence[DryRun]) -> Iterator[SiteCheck]:
+def dates_are_clear(pages: ReadPages) -> Iterator[SiteCheck]:
     """Yield the refutations of dates that no order fits, or several, and of those that cannot be read."""
-    seen = [(note, one.request.address) for one in trials if one.parsed is not None for note in one.parsed.notes]
+    notes = list(notes_on(pages.read))
     names = {
         "dates tell the day from the month": OPEN, "dates have one order": OTHER_ORDER, "dates can be read": UNREAD
     }  # fmt: skip
     for name, sign in names.items():
-        first = next(((note, address) for note, address in seen if sign in note), None)
-        if first is not None:
-            yield SiteCheck(name, False, f"{first[0]} on {first[1]}")
+        note, address = next((row for row in notes if sign in row[0]), ("", ""))
+        if note:
+            yield SiteCheck(name, False, f"{note} on {address}")

@@ -6,8 +6,10 @@ A field that is not found is left open: a rule that fits some themes or members 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from crawl_tasks.discovery.proof.dry_run import DryRun
+from crawl_tasks.discovery.proof.read_pages import ReadPages
 from crawl_tasks.discovery.proof.site_check import FEW, SiteCheck
 from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
 from crawl_tasks.parse.date_checks import UNREAD
@@ -20,45 +22,70 @@ _SEVERAL = 5
 """Records from which on one of five without a field is no chance."""
 
 
-def field_checks(site: Site, pages: Sequence[DryRun]) -> Iterator[SiteCheck]:
+class _FieldRecords(NamedTuple):
+    """The records of one kind on a page. The first posts of all threads count as those of the last one's page."""
+
+    trial: DryRun
+    stage: Stage
+    rows: Sequence[Post | Comment]
+
+
+def fields_are_found(pages: ReadPages) -> Iterator[SiteCheck]:
     """Yield what refutes a rule for a field, and once that fields are found, if no rule is refuted."""
-    looked_at, lacking = 0, list[SiteCheck]()
-    for one, stage, rows in _records(pages):
-        for name in _FIELDS:
-            rule = _rule(site, stage, name)
-            if rule is None or rule.required is False or len(rows) < FEW:
-                continue
-            looked_at += 1
-            lost = sum(getattr(row, name) is None for row in rows)
-            # A preset serves themes whose lists show less.
-            if lost == len(rows) and site.engine and stage is Stage.LIST and not _stands_there(one, site, rule):
-                continue
-            if lost == len(rows) or (len(rows) >= _SEVERAL and 5 * lost >= len(rows)):
-                where = f"as on {one.request.address}" if stage is not Stage.POST else "over all threads"
-                remedy = _unread(one, name) or "mend the rule, or say required: false"
-                found = f"{lost} of {len(rows)} records have none, {where}; {remedy}"
-                lacking.append(SiteCheck(f"{stage.value}.{name} is found", False, found))
+    count, lacking = 0, list[SiteCheck]()
+    for records in _records(pages.read):
+        for name, rule in _required_rules(pages.site, records):
+            count += 1
+            check = _lacks(pages.site, records, name, rule)
+            if check is not None:
+                lacking.append(check)
+    # The first page that lacks a field tells of it.
     yield from {check.name: check for check in reversed(lacking)}.values()
-    if looked_at and not lacking:
+    if count and not lacking:
         yield SiteCheck("records have the fields of their rules", True)
 
 
-def _records(pages: Sequence[DryRun]) -> Iterator[tuple[DryRun, Stage, Sequence[Post | Comment]]]:
+def _required_rules(site: Site, records: _FieldRecords) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules for fields that each record should have, none for too few records."""
+    for name in _FIELDS if len(records.rows) >= FEW else ():
+        rule = _rule(site, records.stage, name)
+        if rule is not None and rule.required is not False:
+            yield name, rule
+
+
+def _lacks(site: Site, records: _FieldRecords, name: str, rule: Rule) -> SiteCheck | None:
+    """Return the refutation of a rule by records without its field, None where few are."""
+    trial, stage, rows = records
+    lost = sum(getattr(row, name) is None for row in rows)
+    # A preset serves themes whose lists show less.
+    if lost == len(rows) and site.engine and stage is Stage.LIST and not _stands_there(trial, site, rule):
+        return None
+    if lost < len(rows) and (len(rows) < _SEVERAL or 5 * lost < len(rows)):
+        return None
+    where = f"as on {trial.request.address}" if stage is not Stage.POST else "over all threads"
+    remedy = _unread(trial, name) or "mend the rule, or say required: false"
+    return SiteCheck(
+        f"{stage.value}.{name} is found", False, f"{lost} of {len(rows)} records have none, {where}; {remedy}"
+    )
+
+
+def _records(trials: Sequence[DryRun]) -> Iterator[_FieldRecords]:
     """Yield the records of each page, and those of all threads' first posts together."""
     first: list[Post | Comment] = []
     last: DryRun | None = None
-    for one in pages:
-        if one.parsed is None:
+    for trial in trials:
+        if trial.parsed is None:
             continue
-        comments = [row for row in one.parsed.items.comments if row.state not in UNREADABLE]
-        yield one, Stage.COMMENT, comments
-        posts = [row for row in one.parsed.items.posts if row.state not in UNREADABLE]
-        if one.request.stage is Stage.POST:
-            first, last = [*first, *posts], one
+        comments = [row for row in trial.parsed.items.comments if row.state not in UNREADABLE]
+        yield _FieldRecords(trial, Stage.COMMENT, comments)
+        posts = [row for row in trial.parsed.items.posts if row.state not in UNREADABLE]
+        if trial.request.stage is Stage.POST:
+            first += posts
+            last = trial
         else:
-            yield one, Stage.LIST, posts
+            yield _FieldRecords(trial, Stage.LIST, posts)
     if last is not None:
-        yield last, Stage.POST, first
+        yield _FieldRecords(last, Stage.POST, first)
 
 
 def _unread(trial: DryRun, name: str) -> str:
@@ -72,7 +99,7 @@ def _stands_there(trial: DryRun, site: Site, rule: Rule) -> bool:
     record = site.list.record
     if trial.page is None or record is None or not record.css:
         return False
-    selectors = [one.css for one in (rule, *rule.first_of) if one.css]
+    selectors = [part.css for part in (rule, *rule.first_of) if part.css]
     rows = find_all(Document(trial.page, site.encoding).root, record.css)
     return any(row.css_first(css) is not None for row in rows for css in selectors)
 

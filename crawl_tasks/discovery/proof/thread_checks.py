@@ -1,278 +1,180 @@
-"""Checks of a site file by its thread pages: what lists say of threads, and threads of themselves."""
+"""Thread checks: what lists say of threads, and what the pages of these say."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
+from typing import Final
 
-from crawl_tasks.discovery.proof.dry_run import DryRun
-from crawl_tasks.discovery.proof.post_checks import own_texts_check, post_again_check
+from crawl_tasks.discovery.proof.read_pages import ReadPages, ReadThread
 from crawl_tasks.discovery.proof.site_check import FEW, FUTURE_S, SiteCheck, mostly, names_check
-from crawl_tasks.discovery.records.boilerplate import is_edit_note
-from crawl_tasks.discovery.records.slot_texts import is_of_author
-from crawl_tasks.discovery.text.timestamps import moment_of
-from crawl_tasks.model import UNREADABLE, Comment, Post, Stage
-from crawl_tasks.parse.date_checks import LATE_S, early_edits, waited_s
 from crawl_tasks.parse.values.text import letters
-from crawl_tasks.sites.field_rules import As, kind_of
-from crawl_tasks.sites.schema import Site
 
 LONGEST_NAME: Final = 40
 """A text above this length is no chance where it stands in another one."""
-
-LONGEST_LABEL: Final = 16
-"""Buttons below a text have fewer letters."""
-
-_SHARES: Final = re.compile(r"\d ?%\s*$", re.MULTILINE)
-_MANY: Final = 24
-"""Comments that a few ranks, as `Member` and `Admin`, may have for authors, but hardly as few people."""
 
 APART_S: Final = 2 * 86_400
 """The most by which a list and a thread may differ in the time of a post: lists often show days."""
 
 
-class ReadThread(NamedTuple):
-    """A thread as the list shows it, and as its own pages do."""
-
-    row: Post
-    trial: DryRun
-    post: Post
-    comments: tuple[Comment, ...]
-    gaps: int = 0
-    """The places of removed comments on the page."""
+def titles_agree(pages: ReadPages) -> SiteCheck | None:
+    """Return whether a thread has the title of its row."""
+    titles = _titles(pages.threads)
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _are_alike(row, page)), "")
+    verdicts = [_are_alike(row, page) for row, page in titles]
+    return mostly("a thread has the title of its row", verdicts, differs, _most(pages))
 
 
-def thread_checks(site: Site, threads: Sequence[ReadThread]) -> Iterator[SiteCheck | None]:
-    """Yield checks of threads by their rows."""
-    titles = [(one.row.title, one.post.title) for one in threads if one.row.title and one.post.title]
-    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in titles if not _alike(row, page)), "")
+def _most(pages: ReadPages) -> float:
     # A reply may have come or gone meanwhile. Rules that nobody wrote have to fit nearly everywhere.
-    most = 0.5 if site.engine else 0.2
-    yield mostly("a thread has the title of its row", [_alike(row, page) for row, page in titles], differs, most)
-    if site.engine is None:
-        said = [one.post.title for one in threads if one.post.title]
-        title, often = Counter(said).most_common(1)[0] if len(said) >= FEW else ("", 0)
-        if 2 * often > len(said) and often >= FEW:
-            yield SiteCheck("titles of threads differ", False, f"{often} of {len(said)} are {title[:60]!r}")
-        labels = [label for row, page in titles if (label := _label(row, page))]
-        yield SiteCheck("titles of threads are without a label", False, repr(labels[0])) if len(labels) >= FEW else None
-    authors = [(one.row.author, one.post.author) for one in threads if one.row.author and one.post.author]
-    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
-    yield mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
-    boards = [(one.row.forum_id, one.post.forum_id) for one in threads if one.row.forum_id and one.post.forum_id]
-    # Some programs list a thread on two boards.
-    yield mostly("a thread's page names the board that lists it", [row == page for row, page in boards])
-    yield names_check("authors of threads are names", [(one.post.author, one.post.title) for one in threads])
-    times = [(one.row.created_at, one.post.created_at) for one in threads]
-    pairs = [(row, page) for row, page in times if row is not None and page is not None]
-    yield mostly("a thread began when its row says", [abs(row - page) <= APART_S for row, page in pairs])
-    counted = [(one, one.row.reply_count) for one in threads if one.row.reply_count is not None]
-    verdicts = [_fits(one, count) for one, count in counted]
-    unfit, count = counted[verdicts.index(False)] if False in verdicts else (None, 0)
-    example = f", as {unfit.trial.request.address}: {count} in the list, {len(unfit.comments)} read" if unfit else ""
-    yield mostly("threads have the replies that lists count", verdicts, example, most)
-    bodies = [one.post.body for one in threads if one.post.body]
-    mixed = sum(any(len(text := comment.body or "") > LONGEST_NAME and text in (one.post.body or "")
-                    for comment in one.comments) for one in threads)  # fmt: skip
-    if any(one.comments for one in threads):
-        text = f"{mixed} of {len(threads)} fail" if mixed else ""
-        yield SiteCheck("a post's text is without its comments", not mixed, text)
-    yield mostly(
-        "a post's text is not its title", [one.post.body != one.post.title for one in threads if one.post.body]
-    )
-    yield own_texts_check(bodies)
+    return 0.2 if pages.is_proposed else 0.5
 
 
-def _alike(row: str, page: str) -> bool:
+def _titles(threads: Sequence[ReadThread]) -> list[tuple[str, str]]:
+    """Return the titles of threads in the list and on their pages, where both are known."""
+    titles = [(thread.row.title, thread.post.title) for thread in threads]
+    return [(row, page) for row, page in titles if row and page]
+
+
+def _are_alike(row: str, page: str) -> bool:
     """Return whether two titles may be the same one: lists cut titles, and pages add the forum's name."""
-    one, other = letters(row), letters(page)
-    return bool(one) and bool(other) and (one in other or other in one)
+    shorter, longer = sorted((letters(row), letters(page)), key=len)
+    return bool(shorter) and shorter in longer
+
+
+def titles_differ(pages: ReadPages) -> SiteCheck | None:
+    """Return the refutation of proposed rules by which most threads have one title."""
+    titles = [thread.post.title for thread in pages.threads if thread.post.title]
+    if not pages.is_proposed or len(titles) < FEW:
+        return None
+    title, often = Counter(titles).most_common(1)[0]
+    if 2 * often <= len(titles) or often < FEW:
+        return None
+    return SiteCheck("titles of threads differ", False, f"{often} of {len(titles)} are {title[:60]!r}")
+
+
+def titles_have_no_label(pages: ReadPages) -> SiteCheck | None:
+    """Return the refutation of proposed rules by which titles of pages have more words than those of rows."""
+    labels = [label for row, page in _titles(pages.threads) if (label := _label(row, page))]
+    if not pages.is_proposed or len(labels) < FEW:
+        return None
+    return SiteCheck("titles of threads are without a label", False, repr(labels[0]))
 
 
 def _label(row: str, page: str) -> str:
     """Return the letters that a page has around the title of a row, which may be cut."""
     start = row.removesuffix("…").removesuffix("...")
-    before, found, after = page.partition(start)
-    return (letters(before) or letters(after if start == row else "")) if found else ""
+    before, middle, after = page.partition(start)
+    if not middle:
+        return ""
+    return letters(before) or letters(after if start == row else "")
+
+
+def authors_agree(pages: ReadPages) -> SiteCheck | None:
+    """Return whether a thread has the author of its row."""
+    pairs = [(thread.row.author, thread.post.author) for thread in pages.threads]
+    authors = [(row, page) for row, page in pairs if row and page]
+    differs = next((f", as {row!r:.60} and {page!r:.60}" for row, page in authors if row != page), "")
+    return mostly("a thread has the author of its row", [row == page for row, page in authors], differs)
+
+
+def boards_agree(pages: ReadPages) -> SiteCheck | None:
+    """Return whether a thread names the board that lists it."""
+    pairs = [(thread.row.forum_id, thread.post.forum_id) for thread in pages.threads]
+    verdicts = [row == page for row, page in pairs if row and page]
+    # Some programs list a thread on two boards.
+    return mostly("a thread's page names the board that lists it", verdicts)
+
+
+def authors_are_names(pages: ReadPages) -> SiteCheck | None:
+    """Return whether authors of threads are names."""
+    pairs = [(thread.post.author, thread.post.title) for thread in pages.threads]
+    return names_check("authors of threads are names", pairs)
+
+
+def times_agree(pages: ReadPages) -> SiteCheck | None:
+    """Return whether a thread began when its row says so."""
+    times = [(thread.row.created_at, thread.post.created_at) for thread in pages.threads]
+    verdicts = [abs(row - page) <= APART_S for row, page in times if row is not None and page is not None]
+    return mostly("a thread began when its row says", verdicts)
+
+
+def replies_are_read(pages: ReadPages) -> SiteCheck | None:
+    """Return whether threads have as many replies as their rows count."""
+    counted = [(thread, thread.row.reply_count) for thread in pages.threads]
+    fits = [(thread, count, _fits(thread, count)) for thread, count in counted if count is not None]
+    unfit = next((
+        f", as {thread.trial.request.address}: {count} in the list, {len(thread.comments)} read"
+        for thread, count, is_fit in fits if not is_fit
+    ), "")  # fmt: skip
+    verdicts = [is_fit for *_, is_fit in fits]
+    return mostly("threads have the replies that lists count", verdicts, unfit, _most(pages))
 
 
 def _fits(thread: ReadThread, count: int) -> bool:
     """Return whether the comments read may be all of the replies counted. One may have come or gone meanwhile."""
     read = len(thread.comments)
-    parsed = thread.trial.parsed
-    if parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children):
+    if thread.leads_to_comments:
         return 0 < read <= count + 1
     return 0 <= count - read <= thread.gaps or abs(read - count) <= (count > 2 * FEW)
 
 
-def comment_checks(site: Site, threads: Sequence[ReadThread], paged: Sequence[DryRun]) -> Iterator[SiteCheck | None]:
-    """Yield checks of comments, on the first pages of threads and on later ones."""
-    for thread in threads:
-        yield from _of_thread_comments(thread)
-    yield post_again_check([(one.post, one.comments[0]) for one in threads if one.comments], ZoneInfo(site.timezone))
-    # Of a thread of several pages the newest replies may come first.
-    of_one_page = [one for one in threads if one.trial.parsed and not one.trial.parsed.children]
-    waits = [wait_s for one in of_one_page if (wait_s := waited_s(one.post, one.comments)) is not None]
-    if len(waits) >= FEW:
-        yield mostly("first replies come within a year of their posts", [wait_s <= LATE_S for wait_s in waits])
-    early = [is_early for one in threads for is_early in early_edits((one.post, *one.comments))]
-    yield mostly("edits come after the writing", [not is_early for is_early in early])
-    first = {one.row.post_id: {comment.comment_id for comment in one.comments} for one in threads}
-    posts = {one.row.post_id: [one.post] for one in threads}
-    for one in paged:
-        ids = {row.comment_id for row in one.rows if isinstance(row, Comment)}
-        known = len(ids & first.get(one.request.key, set()))
-        if len(ids) >= FEW:
-            text = f"{known} of {len(ids)} stand on the page before" if known else ""
-            yield SiteCheck("the next page of a thread has further comments", 2 * known < len(ids), text)
-        again = [
-            post
-            for post in posts.get(one.request.key, ())
-            for row in one.rows
-            if isinstance(row, Comment)
-            if post.body and (post.body, post.author) == (row.body, row.author)
-        ]
-        if again and site.engine is None:
-            yield SiteCheck("a post is none of its comments", False, f"{one.request.address} begins with the post")
-    comments = [comment for one in threads for comment in one.comments]
-    comments += [row for one in paged for row in one.rows if isinstance(row, Comment)]
-    yield names_check("authors of comments are names", [(one.author, one.body) for one in comments])
-    whole = [one for one in comments if one.state not in UNREADABLE]
-    if site.engine is None:
-        if paged and _are_told_by_texts(site):
-            text = "what an author says twice, on two pages of a thread, would be one comment"
-            yield SiteCheck("comments have ids, or times that stand still", False, text)
-        people = {one.author for one in comments if one.author}
-        # A list that names them as well shows that they are people, and no ranks.
-        is_listed = any(one.row.author in people for one in threads)
-        if len(comments) >= _MANY and 0 < len(people) <= FEW and not is_listed:
-            yield SiteCheck("several people write", False, f"only {', '.join(sorted(people))}")
-        if len(threads) >= FEW and not comments:
-            yield SiteCheck("threads have comments", False, f"none was read in {len(threads)} threads")
-        # The store has what either page shows.
-        said = [
-            (post.author or row.author, post.created_at or row.created_at, _text_of(post))
-            for row, _, post, *_ in threads
-        ]
-        yield from record_checks("posts", said)
-        yield from _of_texts(threads, [text for *_, text in said], whole)
-        yield from record_checks("comments", [(one.author, one.created_at, _text_of(one)) for one in whole])
-    if len(whole) >= FEW:
-        yield mostly("comments have texts", [bool(one.body or one.body_html) for one in whole])
-        bodies = Counter(one.body for one in whole if one.body)
-        if bodies:
-            text, times = bodies.most_common(1)[0]
-            yield SiteCheck("comments have texts of their own", 2 * times < len(whole) or times < FEW,
-                        f"{times} of {len(whole)} are {text[:60]!r}" if times >= FEW else "")  # fmt: skip
+def posts_hold_no_comments(pages: ReadPages) -> SiteCheck | None:
+    """Return whether no text of a post holds that of a comment."""
+    if not any(thread.comments for thread in pages.threads):
+        return None
+    mixed = sum(map(_holds_comment, pages.threads))
+    evidence = f"{mixed} of {len(pages.threads)} fail" if mixed else ""
+    return SiteCheck("a post's text is without its comments", not mixed, evidence)
 
 
-def _text_of(item: Post | Comment) -> str | None:
-    return item.body_html if item.body is None else item.body
+def _holds_comment(thread: ReadThread) -> bool:
+    texts = [comment.body or "" for comment in thread.comments]
+    return any(len(text) > LONGEST_NAME and text in (thread.post.body or "") for text in texts)
 
 
-def _are_told_by_texts(site: Site) -> bool:
-    """Return whether ids of comments are made of fields without a moment among them."""
-    spec = site.comment or site.post.comments
-    if spec is None or "comment_id" in spec.fields:
-        return False
-    return not any(kind_of(name, spec.fields[name]) is As.DATE for name in spec.id_of)
+def posts_are_no_titles(pages: ReadPages) -> SiteCheck | None:
+    """Return whether texts of posts are not their titles."""
+    posts = [thread.post for thread in pages.threads if thread.post.body]
+    return mostly("a post's text is not its title", [post.body != post.title for post in posts])
 
 
-def _of_texts(
-    threads: Sequence[ReadThread], said: Sequence[str | None], comments: Sequence[Comment]
-) -> Iterator[SiteCheck]:
-    """Yield what refutes the texts of posts, `said`, and of comments: notes of edits, polls and titles in them."""
-    note = next((text for text in said if text and is_edit_note(text)), None)
-    if note is not None:
-        yield SiteCheck("texts of posts are no notes of edits", False, repr(note))
-    noted = [line for line in map(_last_line, [*said, *(one.body for one in comments)])
-             if is_edit_note(line)]  # fmt: skip
-    if len(noted) > 1:
-        yield SiteCheck("texts do not end with notes of edits", False, f"{len(noted)} do, as {noted[0]!r:.80}")
-    shares = next((text for text in said if text and len(_SHARES.findall(text)) > 1), None)
-    if shares is not None:
-        yield SiteCheck("texts of posts are no polls", False, repr(shares[:60]))
-    titled = sum(_begins_with_title(one.post.body, one.post.title) for one in threads)
-    titled += sum(_begins_with_title(comment.body, one.post.title) for one in threads for comment in one.comments)
-    text = f"{titled} begin with the title" if titled else ""
-    if titled or len(threads) >= FEW:
-        yield SiteCheck("texts are without the title", titled < 2, text)
+def comments_have_order(pages: ReadPages) -> Iterator[SiteCheck]:
+    """Yield what refutes the comments of each thread. Right ones need no line for each thread."""
+    for thread in pages.threads:
+        child = _child_before_parent(thread)
+        if child is not None:
+            yield child
+            continue
+        yield from filter(None, (_missing_pages(thread), _older_comments(thread)))
 
 
-def _last_line(text: str | None) -> str:
-    """Return the last line of a text of several lines."""
-    above, _, last = (text or "").rpartition("\n")
-    return last if above else ""
-
-
-def _begins_with_title(text: str | None, title: str | None) -> bool:
-    """Return whether a text of several lines has the line of its thread's title above it, as a poll does.
-
-    A number and a label may stand before: `#2 by ann`.
-    """
-    *above, _ = (text or "").split("\n")
-    return bool(title) and any(letters(re.sub(r"^\W*Re\b", "", line)) == letters(title or "") for line in above[:3])
-
-
-def record_checks(kind: str, said: Sequence[tuple[str | None, int | None, str | None]]) -> Iterator[SiteCheck | None]:
-    """Yield checks of proposed rules by author, time and text of records: none is missing, and none is in another."""
-    if len(said) < FEW:
-        return
-    for name, there in zip(("an author", "a time", "a text"), zip(*said, strict=True), strict=True):
-        lost = there.count(None)
-        # The accounts of a few authors may be gone, and a file may be all that somebody posts.
-        most = {"an author": max(1, len(said) // 10), "a text": (len(said) + 10) // 20}.get(name, 0)
-        yield SiteCheck(f"{kind} show {name}", lost <= most, f"{lost} of {len(said)} do not" if lost else "")
-    times = {at for _, at, _ in said if at is not None}
-    yield SiteCheck(f"{kind} have times of their own", len(times) > 1 or not times)
-    texts = [text for _, _, text in said if text is not None]
-    # A picture or a smiley may be all that somebody says, and is hardly what most people say.
-    wordless = [text for text in texts if not re.search(r"[^\W\d_]", text)]
-    if len(texts) >= FEW:
-        evidence = f"{len(wordless)} of {len(texts)} have none, as {wordless[0]!r:.40}" if wordless else ""
-        yield SiteCheck(f"texts of {kind} have words", len(wordless) <= max(1, len(texts) // 5), evidence)
-    # The checked moment has the zone of the site.
-    # People say "today" too.
-    dated = next((text for _, at, text in said if text and at is not None and len(text) <= LONGEST_NAME
-                  and re.search(r"\d", text) and abs((moment_of(text) or 0) - at) <= 86_400), None)  # fmt: skip
-    if dated is not None:
-        yield SiteCheck(f"texts of {kind} are no dates", False, repr(dated))
-    named = sum(author is not None and text is not None and author in text for author, _, text in said)
-    text = f"{named} of {len(said)} hold the name of their author" if named else ""
-    yield SiteCheck(f"texts of {kind} are without their authors", 2 * named <= len(said), text)
-    mine = {at: (author, text) for at, (author, _, text) in enumerate(said) if author and text}
-    if is_of_author({at: text for at, (_, text) in mine.items()}, {at: author for at, (author, _) in mine.items()}):
-        yield SiteCheck(f"texts of {kind} are no labels of authors", False, f"each has one, as {texts[0][:40]!r}")
-    for place, word in ((0, "begin"), (-1, "end")):
-        lines = Counter(re.sub(r"[\d\W]+", "", text.split("\n")[place]) for text in texts if "\n" in text)
-        line, count = lines.most_common(1)[0] if lines else ("", 0)
-        if count >= FEW and len(line) <= LONGEST_LABEL:
-            yield SiteCheck(f"texts of {kind} do not all {word} alike", 3 * count < 2 * len(texts),
-                            f"{count} of {len(texts)} with {line[:40]!r}")  # fmt: skip
-
-
-def _of_thread_comments(thread: ReadThread) -> Iterator[SiteCheck | None]:
-    """Yield what refutes the comments of one thread. Right ones need no line for each thread."""
+def _child_before_parent(thread: ReadThread) -> SiteCheck | None:
     seen: set[str] = set()
-    for one in thread.comments:
+    for comment in thread.comments:
         later = (other.comment_id for other in thread.comments if other.comment_id not in seen)
-        if one.parent_id is not None and one.parent_id != thread.row.post_id and one.parent_id in later:
-            yield SiteCheck("parents stand before their children", False, f"{one.comment_id} before {one.parent_id}")
-            return
-        seen.add(one.comment_id)
-    parsed = thread.trial.parsed
-    count = thread.row.reply_count
-    has_more = parsed is not None and any(child.stage is Stage.COMMENT for child in parsed.children)
-    if count is not None and len(thread.comments) + thread.gaps + FEW < count and not has_more:
-        yield SiteCheck("a long thread leads to its further pages", False,
-                        f"{len(thread.comments)} of {count} read on {thread.trial.request.address}")  # fmt: skip
+        parent = comment.parent_id
+        if parent is not None and parent != thread.row.post_id and parent in later:
+            return SiteCheck("parents stand before their children", False, f"{comment.comment_id} before {parent}")
+        seen.add(comment.comment_id)
+    return None
+
+
+def _missing_pages(thread: ReadThread) -> SiteCheck | None:
+    count, read = thread.row.reply_count, len(thread.comments)
+    if count is None or read + thread.gaps + FEW >= count or thread.leads_to_comments:
+        return None
+    evidence = f"{read} of {count} read on {thread.trial.request.address}"
+    return SiteCheck("a long thread leads to its further pages", False, evidence)
+
+
+def _older_comments(thread: ReadThread) -> SiteCheck | None:
     began = thread.post.created_at
-    times = [one.created_at for one in thread.comments if one.created_at is not None]
-    if began is not None and len(times) >= FEW:
-        older = sum(at < began - FUTURE_S for at in times)
-        if 2 * older >= len(times):
-            yield SiteCheck("comments are younger than their post", False,
-                        f"{older} of {len(times)} are older on {thread.trial.request.address}")  # fmt: skip
+    times = [comment.created_at for comment in thread.comments if comment.created_at is not None]
+    if began is None or len(times) < FEW:
+        return None
+    older = sum(at < began - FUTURE_S for at in times)
+    if 2 * older < len(times):
+        return None
+    evidence = f"{older} of {len(times)} are older on {thread.trial.request.address}"
+    return SiteCheck("comments are younger than their post", False, evidence)
