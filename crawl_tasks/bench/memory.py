@@ -23,8 +23,8 @@ TERMS: dict[str, str | int] = {
     "lease_ms": 60_000,
     "max_attempts": 5,
     "max_backlog": 0,
-    "order": "fff",
-    "guard": "eee",
+    "order": "fifo fifo fifo",
+    "guard": "exact exact exact",
     "rolling_ms": 86_400_000,
 }
 

@@ -16,6 +16,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import BoardTerms, ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.frontier.site_wipe import wipe
+from crawl_tasks.frontier.wire.site_terms import TERM_NAMES
 from crawl_tasks.model import NOBODY, Operator, Request
 
 _DROPPED_AT_ONCE = 70
@@ -48,6 +49,17 @@ def _row(one: BoardTerms) -> tuple[str | int, ...]:
     return one.board, one.line, one.start_ms, one.min_ms, one.max_ms, one.full_line, one.full_first_ms
 
 
+def _flat(terms: Mapping[str, str | int]) -> list[str | int]:
+    """Return the terms as publish.lua reads them.
+
+    Raises:
+        ValueError: the scripts know no such term.
+    """
+    if unknown := sorted(terms.keys() - TERM_NAMES):
+        raise ValueError(f"no terms of a site: {', '.join(unknown)}; frontier/wire/site_terms.py lists them")
+    return list(chain.from_iterable(terms.items()))
+
+
 class Sites:
     """The published sites of one Redis. Thread-safe. Every call may raise RedisUnreachable or BackendError."""
 
@@ -77,10 +89,7 @@ class Sites:
             ConfigError: the site has moved to another cell, or another command has begun that must end first.
             BackendError: others published the site again and again meanwhile, or Redis lost its staged boards.
         """
-        flat: list[str | int] = []
-        for name, value in terms.items():
-            flat += (name, value)
-        boards = list(boards)
+        flat, boards = _flat(terms), list(boards)
         for _ in range(_TRIES):
             number, known = self._last_publication(site)
             gone = known.difference(one.board for one in boards)
@@ -108,7 +117,7 @@ class Sites:
 
     def renew(self, site: str, version: str, terms: Mapping[str, str | int], publisher: str, signature: str) -> bool:
         """Publish a site again whose file has not changed, and return whether Redis has it like that."""
-        flat = chain.from_iterable(terms.items())
+        flat = _flat(terms)
         head = site, version, "", publisher, signature, "", "", _APPLIED_AT_ONCE, 0
         code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat))
         if code == 0 and left:

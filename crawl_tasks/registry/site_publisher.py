@@ -133,7 +133,7 @@ def is_public(site: Site) -> bool:
 
 
 def terms_of(site: Site) -> dict[str, str | int]:
-    """Return the terms of a site for the frontier: times in ms, order and guard as one letter a stage."""
+    """Return the terms of a site for the frontier, as wire/site_terms.py lists them."""
     gate = site.gate
     return {
         "window": gate.window,
@@ -148,9 +148,9 @@ def terms_of(site: Site) -> dict[str, str | int]:
         "lease_ms": round((gate.deadline_s + LEASE_GRACE_S) * 1000),
         "max_attempts": gate.max_attempts,
         "max_backlog": gate.max_backlog,
-        "order": "".join(getattr(site.order, stage.value)[0] for stage in Stage),
-        "rendered": "".join("y" if stage in site.rendered else "n" for stage in Stage),
-        "guard": "".join(getattr(site.guard, stage.value)[0] for stage in Stage),
+        "order": " ".join(getattr(site.order, stage.value) for stage in Stage),
+        "rendered": " ".join("yes" if stage in site.rendered else "no" for stage in Stage),
+        "guard": " ".join(getattr(site.guard, stage.value) for stage in Stage),
         "rolling_ms": site.guard_window_s * 1000,
         "guard_length": site.guard_length,
         "guard_hits": site.guard_hits,

@@ -27,8 +27,8 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage
 
 TERMS: dict[str, str | int] = {
-    "window": 8, "delay_ms": 0, "lease_ms": 60_000, "max_attempts": 3, "max_backlog": 0, "order": "fff",
-    "guard": "eee", "rolling_ms": 0,
+    "window": 8, "delay_ms": 0, "lease_ms": 60_000, "max_attempts": 3, "max_backlog": 0, "order": "fifo fifo fifo",
+    "guard": "exact exact exact", "rolling_ms": 0,
 }  # fmt: skip
 
 

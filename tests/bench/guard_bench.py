@@ -39,13 +39,13 @@ def requests(first: int, count: int) -> Iterator[list[Request]]:
 def modes(count: int) -> dict[str, dict[str, str | int]]:
     """Return the terms of each guard, for a number of addresses."""
     return {
-        "exact": {"guard": "rer"},
-        "exact, guard_hits: 10": {"guard": "rer", "guard_hits": 10},
-        "rolling by time": {"guard": "rrr"},
-        f"rolling, guard_length: {count // 4}": {"guard": "rrr", "guard_length": count // 4},
-        "bloom": {"guard": "rbr", "guard_capacity": 4 * count},
-        "database": {"guard": "rdr"},
-        "off": {"guard": "ror"},
+        "exact": {"guard": "rolling exact rolling"},
+        "exact, guard_hits: 10": {"guard": "rolling exact rolling", "guard_hits": 10},
+        "rolling by time": {"guard": "rolling rolling rolling"},
+        f"rolling, guard_length: {count // 4}": {"guard": "rolling rolling rolling", "guard_length": count // 4},
+        "bloom": {"guard": "rolling bloom rolling", "guard_capacity": 4 * count},
+        "database": {"guard": "rolling database rolling"},
+        "off": {"guard": "rolling off rolling"},
     }
 
 
@@ -60,7 +60,7 @@ def measure(name: str, terms: dict[str, str | int], count: int, url: str, file: 
         client.flushall()
         frontier = Frontier(client, SITE)
         frontier.sites.publish(SITE, "1", "{}", TERMS | terms, [])
-        is_stored = terms["guard"] == "rdr"
+        is_stored = terms["guard"] == "rolling database rolling"
         before, size_before = client.info("memory")["used_memory"], file.stat().st_size
 
         def admitted(batch: list[Request]) -> int:

@@ -17,8 +17,8 @@ TERMS: dict[str, str | int] = {
     "lease_ms": 30_000,
     "max_attempts": 3,
     "max_backlog": 1000,
-    "order": "fff",
-    "guard": "ree",
+    "order": "fifo fifo fifo",
+    "guard": "rolling exact exact",
     "rolling_ms": 86_400_000,
 }
 

@@ -101,7 +101,7 @@ def test_a_recovery_does_not_undo_a_flush(
     assert sorted(crawl.scan()) == ["/comment/10/2", "/comment/10/3", "/list/1/1", "/post/10", "/post/11"]
 
 
-@pytest.mark.parametrize("guard", ["eee", "rrr", "bbb"])
+@pytest.mark.parametrize("guard", ["exact exact exact", "rolling rolling rolling", "bloom bloom bloom"])
 def test_a_flush_forgets_one_site_and_not_the_other(frontier: Frontier, client: redis.Redis, guard: str) -> None:
     for name in ("demo", "other"):
         frontier.sites.publish(name, "v1", "{}", TERMS | {"guard": guard}, [])

@@ -36,7 +36,7 @@ REASON = st.sampled_from(["", "parse", "timeout"])
 POSTS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 2), st.integers(0, 9)), max_size=4)
 TERMS = {
     "window": st.integers(1, 6),
-    "order": st.sampled_from(["fff", "lll", "flf"]),
+    "order": st.sampled_from(["fifo fifo fifo", "lifo lifo lifo", "fifo lifo fifo"]),
     "max_backlog": st.sampled_from([1, 20, 100_000]),
     "breaker_after": st.integers(1, 3),
     "max_attempts": st.integers(1, 3),

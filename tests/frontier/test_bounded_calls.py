@@ -63,16 +63,6 @@ def test_the_terms_of_a_site_are_a_table_and_no_list(frontier: Frontier, client:
     assert client.object("encoding", "test:s:demo") == b"hashtable"
 
 
-def test_each_field_of_a_site_is_read_into_a_local_of_its_own() -> None:
-    text = read_lua("lib/site")
-    kinds = {"levels": "levels", "shut": "breaker", "readings": "results"}
-    for table, first in (("FIELDS", "version"), ("TERMS", "window")):
-        fields = re.findall("'([^']+)'", text.partition(f"local {table} = {{")[2].partition("}")[0])
-        names = re.split(r",\s+", text.partition(f"  local {first}, ")[2].partition(" = ")[0].strip())
-        split = [field.partition(":") for field in fields]
-        assert [first, *names] == [f"{stage}_{kinds[kind]}" if stage else kind for kind, _, stage in split]
-
-
 def test_a_call_begins_as_many_scans_ahead_of_time_as_due_ones_at_most(client: redis.Redis) -> None:
     frontier, soon = Frontier(client, "test"), Frontier(client, "test").clock_ms() + 10_000
     for site in (f"s{number}" for number in range(40)):

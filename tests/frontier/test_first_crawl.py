@@ -84,7 +84,7 @@ class Watch:
             BoardTerms(str(board), line_of(self.list_page(str(board), 1, "@SCAN@", 5)), 86_400_000, 1, 86_400_000)
             for board in range(BOARDS)
         ]
-        terms = TERMS | {"window": 1, "weights": weights, "max_backlog": MAX_BACKLOG, "guard": "eee"}
+        terms = TERMS | {"window": 1, "weights": weights, "max_backlog": MAX_BACKLOG, "guard": "exact exact exact"}
         frontier.sites.publish("demo", "v1", "{}", terms, boards)
 
     def list_page(self, board: str, page: int, revision: str, priority: int) -> Request:

@@ -51,7 +51,7 @@ def test_an_address_and_its_revision_take_less_than_twelve_bytes(frontier: Front
 def test_a_rolling_guard_forgets_after_two_windows_and_seeing_again_prolongs_nothing(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rrr", rolling_ms=60_000)
+    publish(guard="rolling rolling rolling", rolling_ms=60_000)
     frontier.admit("demo", [post(1)])
     [(window_key, expires)] = [(key, client.pttl(key)) for key in client.scan_iter("test:s:demo:seen:*")]
     frontier.admit("demo", [post(1)])
@@ -67,7 +67,7 @@ def test_a_rolling_guard_keeps_no_note_of_windows_that_are_over_or_of_another_le
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     for minutes in (3, 2, 1):
-        publish(guard="rrr", rolling_ms=60_000 * minutes)
+        publish(guard="rolling rolling rolling", rolling_ms=60_000 * minutes)
         frontier.admit("demo", [post(minutes)])
 
         assert list(Admin(frontier).audit.guard("demo")) == []
@@ -78,7 +78,7 @@ def test_a_rolling_guard_keeps_no_note_of_windows_that_are_over_or_of_another_le
 def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintances(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="bbb", guard_capacity=10_000)
+    publish(guard="bloom bloom bloom", guard_capacity=10_000)
 
     new = sum(frontier.admit("demo", posts(1000, start)).new for start in range(1, MANY, 1000))
     known = sum(frontier.admit("demo", posts(1000, start)).known for start in range(1, MANY, 1000))
@@ -93,7 +93,7 @@ def test_a_bloom_guard_knows_what_it_saw_and_takes_few_strangers_for_acquaintanc
 def test_a_bloom_guard_forgets_nothing_when_the_next_filter_begins(
     frontier: Frontier, publish: Callable[..., None]
 ) -> None:
-    publish(guard="bbb", guard_capacity=1000)
+    publish(guard="bloom bloom bloom", guard_capacity=1000)
     for start in range(1, 2500, 500):
         frontier.admit("demo", posts(500, start))
 
@@ -103,7 +103,7 @@ def test_a_bloom_guard_forgets_nothing_when_the_next_filter_begins(
 
 
 def test_without_a_guard_everything_is_new(frontier: Frontier, publish: Callable[..., None]) -> None:
-    publish(guard="ooo")
+    publish(guard="off off off")
 
     assert [frontier.admit("demo", [post(1)]).new for _ in range(3)] == [1, 1, 1]
 
@@ -124,7 +124,7 @@ def listed(revision: str, board: str = "", *, is_hidden: bool = False) -> Reques
     return post(7, revision)._replace(source=board, is_hidden=is_hidden)
 
 
-@pytest.mark.parametrize("guard", ["eee", "rrr"])
+@pytest.mark.parametrize("guard", ["exact exact exact", "rolling rolling rolling"])
 def test_a_count_that_returns_to_an_earlier_value_is_a_change(
     frontier: Frontier, publish: Callable[..., None], guard: str
 ) -> None:
@@ -138,7 +138,7 @@ def test_a_count_that_returns_to_an_earlier_value_is_a_change(
 def test_a_rolling_guard_remembers_the_last_revision_over_the_end_of_a_window(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rrr", rolling_ms=3_600_000)
+    publish(guard="rolling rolling rolling", rolling_ms=3_600_000)
     frontier.admit("demo", [listed("25")])
     window = int(client.time()[0] // 3600)
     for key in client.keys("test:s:demo:seen:post@*"):
@@ -201,7 +201,7 @@ def test_the_guard_of_version_1_is_taken_over(frontier: Frontier, client: redis.
 def test_a_rolling_guard_remembers_the_window_before_and_none_further_back(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None], windows: int, is_known: bool
 ) -> None:
-    publish(guard="rrr", rolling_ms=31_536_000_000)  # a year: none ends within the test
+    publish(guard="rolling rolling rolling", rolling_ms=31_536_000_000)  # a year: none ends within the test
     frontier.admit("demo", posts(300))
     for field, value in client.hgetall("test:s:demo:seen").items():
         client.hdel("test:s:demo:seen", field)
@@ -229,7 +229,7 @@ def buckets(client: redis.Redis) -> int:
 def test_a_rolling_guard_by_length_knows_the_last_addresses_and_forgets_those_two_windows_back(
     frontier: Frontier, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rrr", guard_length=1000)
+    publish(guard="rolling rolling rolling", guard_length=1000)
     for start in range(1, 3001, 100):
         assert frontier.admit("demo", posts(100, start)).new == 100
 
@@ -241,7 +241,7 @@ def test_a_rolling_guard_by_length_knows_the_last_addresses_and_forgets_those_tw
 def test_a_rolling_guard_by_length_takes_no_more_memory_however_many_it_saw(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rrr", guard_length=2000)
+    publish(guard="rolling rolling rolling", guard_length=2000)
     most = 0
     for start in range(1, 20_001, 500):
         frontier.admit("demo", posts(500, start))
@@ -255,17 +255,17 @@ def test_a_rolling_guard_by_length_takes_no_more_memory_however_many_it_saw(
 def test_a_rolling_guard_by_length_drops_what_a_longer_one_held(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rrr", guard_length=5000)
+    publish(guard="rolling rolling rolling", guard_length=5000)
     for start in range(1, 10_001, 500):
         frontier.admit("demo", posts(500, start))
-    publish(guard="rrr", guard_length=500)
+    publish(guard="rolling rolling rolling", guard_length=500)
     for start in range(10_001, 14_001, 100):
         frontier.admit("demo", posts(100, start))
 
     assert buckets(client) <= 12
 
 
-@pytest.mark.parametrize("guard", ["eee", "rrr"])
+@pytest.mark.parametrize("guard", ["exact exact exact", "rolling rolling rolling"])
 def test_an_unchanged_page_is_requested_again_at_every_so_many_th_listing(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None], guard: str
 ) -> None:
@@ -279,7 +279,7 @@ def test_an_unchanged_page_is_requested_again_at_every_so_many_th_listing(
 
 
 def test_a_changed_page_does_not_wait_for_its_hits(frontier: Frontier, publish: Callable[..., None]) -> None:
-    publish(guard="eee", guard_hits=3)
+    publish(guard="exact exact exact", guard_hits=3)
 
     new = [frontier.admit("demo", [listed(count)]).new for count in ("25", "25", "26", "26", "26", "27")]
 
@@ -289,7 +289,7 @@ def test_a_changed_page_does_not_wait_for_its_hits(frontier: Frontier, publish: 
 def test_the_database_as_guard_lets_all_pass_but_what_is_marked_as_stored(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(guard="rdd")
+    publish(guard="rolling database database")
 
     assert [frontier.admit("demo", [post(1)]).new for _ in range(2)] == [1, 1]
     assert frontier.admit("demo", [post(1)._replace(is_stored=True)]).known == 1

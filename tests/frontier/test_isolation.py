@@ -30,7 +30,7 @@ def tick(frontier: Frontier, client: redis.Redis) -> list[int]:
     return released(client)
 
 
-@pytest.mark.parametrize("order", ["fff", "lll"])
+@pytest.mark.parametrize("order", ["fifo fifo fifo", "lifo lifo lifo"])
 def test_a_retry_stands_behind_the_pages_that_were_never_tried(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None], order: str
 ) -> None:

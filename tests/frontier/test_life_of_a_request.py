@@ -202,7 +202,7 @@ def test_a_higher_priority_goes_first_and_within_one_the_older(
 
 
 def test_lifo_takes_the_newest_first(frontier: Frontier, client: redis.Redis, publish: Callable[..., None]) -> None:
-    publish(order="flf", window=2)
+    publish(order="fifo lifo fifo", window=2)
 
     frontier.admit("demo", posts(5))
 
@@ -321,7 +321,7 @@ def test_a_site_counts_a_hundred_reasons_and_the_rest_as_other(frontier: Frontie
 def test_pages_for_the_browser_have_a_queue_of_their_own(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(rendered="nyn")
+    publish(rendered="no yes no")
     frontier.admit("demo", [*posts(2), Request("demo", Stage.COMMENT, "1", "http://127.0.0.1/comment/1/2", page=2)])
 
     [first, second] = client.lrange("render", 0, -1)
@@ -334,7 +334,7 @@ def test_pages_for_the_browser_have_a_queue_of_their_own(
 def test_a_lost_message_of_the_browsers_queue_is_sent_again_there(
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
-    publish(rendered="nyn")
+    publish(rendered="no yes no")
     frontier.admit("demo", [post(1)])
     released(client, "render")
 
@@ -353,7 +353,7 @@ def test_a_page_that_waits_when_the_file_begins_to_ask_for_a_browser_goes_to_its
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     frontier.admit("demo", posts(5))
-    publish(rendered="nyn")
+    publish(rendered="no yes no")
 
     held = lease(frontier, released(client)[0])
     frontier.commit(held, NOTHING)
@@ -368,7 +368,7 @@ def test_the_browsers_queue_is_watched_only_where_something_uses_it(
         return "render" in Inspector(frontier).health(QUEUES).queues
 
     assert not watched()
-    publish(rendered="nyn")
+    publish(rendered="no yes no")
     frontier.admit("demo", posts(1))
     assert watched()
     client.delete("render")

@@ -80,7 +80,7 @@ def other_rules(crawl: SmallCrawl) -> None:
 
 
 def guard_that_forgets(crawl: SmallCrawl) -> None:
-    crawl.client.hset("test:s:demo", mapping={"guard": "rre", "terms": ""})
+    crawl.client.hset("test:s:demo", mapping={"guard": "rolling rolling exact", "terms": ""})
 
 
 def failure_before(crawl: SmallCrawl) -> None:

@@ -182,7 +182,7 @@ def test_a_script_keeps_the_promises_of_its_header(verb: Verb) -> None:
     assert returned == set(re.findall(r"^-- RETURNS (-?\d+):", header, re.M))
 
 
-BUILT_IN = "ipairs pairs tonumber tostring unpack type pcall select"
+BUILT_IN = "ipairs pairs tonumber tostring unpack type pcall select error"
 KEYWORDS = "and or not if while until elseif return in function"
 
 

@@ -23,7 +23,13 @@ from tests.frontier.passing_time import ENDS, at_once, end_gate
 
 SITES = ("demo", "other")
 BOARDS = ("1", "two:2", "三 \\%")
-OPEN_TERMS = TERMS | {"window": 6, "max_backlog": 100_000, "guard": "eee", "breaker_after": 2, "probe_ms": 60_000}
+OPEN_TERMS = TERMS | {
+    "window": 6,
+    "max_backlog": 100_000,
+    "guard": "exact exact exact",
+    "breaker_after": 2,
+    "probe_ms": 60_000,
+}
 
 Thread = tuple[int, int, int]
 """Number, revision and priority of a post."""

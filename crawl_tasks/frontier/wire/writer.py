@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import count
 
 from crawl_tasks.frontier.wire.failures import (
     DENIED_STATUSES,
@@ -13,33 +14,66 @@ from crawl_tasks.frontier.wire.failures import (
     REFUSALS,
     STRAINS,
 )
+from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, FieldType
+from crawl_tasks.model import Stage
 
-Literal = str | int | Mapping[str, "Literal"]
+Literal = str | int | bool | Sequence["Literal"] | Mapping[str, "Literal"]
 
 
 @cache
 def lua_tables() -> str:
     """Return the Lua text that defines WIRE."""
     tables: dict[str, Literal] = {
+        "stages": [stage.value for stage in Stage],
+        "stage_at": {stage.value: place for place, stage in enumerate(Stage, 1)},
         "reason": {row.name: row.reason for row in FAILURES},
         "refuses": _set_of(REFUSALS),
         "strains": _set_of(STRAINS),
         "page": _set_of(PAGE_STATUSES),
         "gone": _set_of(GONE_STATUSES),
         "denied": _set_of(DENIED_STATUSES),
+        "terms": [{"name": term.name, "type": term.type.value, "default": term.default} for term in SITE_TERMS],
+        "term_names": [term.name for term in SITE_TERMS],
+        "state_names": [name for field in SITE_STATE for name in field.fields()],
     }
     lines = [f"  {name} = {_literal(table)}," for name, table in tables.items()]
-    return "\n".join(["local WIRE = {", *lines, "}"])
+    return "\n".join(["local WIRE = {", *lines, f"  state_of = {_state_reader()},", "}"])
 
 
 def _set_of(members: Iterable[str | int]) -> dict[str, Literal]:
     # As strings, since the scripts cut them out of texts.
-    return {str(member): 1 for member in sorted(members)}
+    return {str(member): True for member in sorted(members)}
 
 
 def _literal(value: Literal) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
         return f"'{value}'"
-    return "{" + ", ".join(f"['{name}'] = {_literal(part)}" for name, part in value.items()) + "}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"['{name}'] = {_literal(part)}" for name, part in value.items()) + "}"
+    return "{" + ", ".join(map(_literal, value)) + "}"
+
+
+_READERS = {
+    FieldType.FLAG: "v[{}] == '1'",
+    FieldType.NUMBER: "tonumber(v[{}] or 0)",
+    FieldType.TEXT: "v[{}] or ''",
+    FieldType.OPTIONAL: "v[{}]",
+}
+
+
+def _state_reader() -> str:
+    """Return a function of Lua that makes a table of the values of a site's state, in the order of `state_names`."""
+    # A constructor takes half of the time that a loop over names would take, and each page reads the state.
+    places, parts = count(1), []
+    for field in SITE_STATE:
+        values = [_READERS[field.type].format(next(places)) for _ in field.fields()]
+        if field.is_by_stage:
+            by_stage = ", ".join(f"{stage.value} = {value}" for stage, value in zip(Stage, values, strict=True))
+            parts.append(f"{field.name} = {{{by_stage}}}")
+        else:
+            parts.append(f"{field.name} = {values[0]}")
+    return f"function(v) return {{{', '.join(parts)}}} end"

@@ -15,17 +15,17 @@ local v = redis.call('HMGET', site.key .. ':seen', name .. ':n', name .. ':m')
 local n, m = tonumber(v[1] or 0), tonumber(v[2] or 1)
 local window = tonumber(string.match(name, '@(%d+)$'))
 local is_full = string.sub(name, 1, 5) == 'full-'
-local current = window and math.floor(now_ms() / (is_full and site.full > 0 and site.full or site.rolling))
-if window and site.length > 0 and not is_full then  -- windows by length are counted
+local current = window and math.floor(now_ms() / (is_full and site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms))
+if window and site.terms.guard_length > 0 and not is_full then  -- windows by length are counted
   current = tonumber(redis.call('HGET', site.key .. ':seen', string.match(name, '^(.*)@') .. ':w') or 1)
 end
 if window and window ~= current and window ~= current - 1 then return {1, 0, 0, 0} end  -- or of another span
 
 local key, counted = site.key .. ':seen:' .. name .. ':', 0
 if string.sub(name, -1) == '~' then  -- of a bloom filter only its bitmaps can be counted
-  m = math.floor(math.max(0, n - 1) / site.capacity) + 1
+  m = math.floor(math.max(0, n - 1) / site.terms.guard_capacity) + 1
   for i = first, math.min(m, first + tonumber(ARGV[4])) - 1 do
-    local held = i < m - 1 and site.capacity or n - (m - 1) * site.capacity
+    local held = i < m - 1 and site.terms.guard_capacity or n - (m - 1) * site.terms.guard_capacity
     if n == 0 or redis.call('EXISTS', key .. i) == 1 then counted = counted + held end
   end
 else

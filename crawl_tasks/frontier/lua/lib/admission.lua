@@ -55,7 +55,7 @@ end
 local function put_ready(site, entry, is_behind)
   local stage, level = string.match(entry, '^%d+ (%a+) (%d)')
   register_level(site, stage, level)
-  local is_lifo = stage_letter(site.order, stage) == 'l'
+  local is_lifo = site.terms.order[stage] == 'lifo'
   redis.call(is_lifo ~= is_behind and 'RPUSH' or 'LPUSH', ready_key(site, stage, level), entry)
 end
 
@@ -152,7 +152,7 @@ end
 
 -- Take one more list request off the budget of a site with the priced policy, which scan.lua describes.
 local function spend_scan(site)
-  local requests = tonumber(string.match(site.freshness, '^%S+'))
+  local requests = tonumber(string.match(site.terms.freshness, '^%S+'))
   if requests then redis.call('HINCRBY', site.key, 'scan_at', math.floor(3600000 / requests)) end
 end
 

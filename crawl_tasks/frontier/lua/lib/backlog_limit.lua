@@ -64,14 +64,14 @@ end
 function room_for(site, max_backlog)
   local growth, path, greatest = growths(site)
   local open, _, flight = backlog(site), growth_in_flight(site, growth)
-  local tops = find_tops(max_backlog or site.max_backlog, path, greatest, count_ready(site).all_backfill)
+  local tops = find_tops(max_backlog or site.terms.max_backlog, path, greatest, count_ready(site).all_backfill)
   local taken, least = open + math.max(path.list, flight + path.post), open == 0 and 1 or -math.huge
   return math.max(least, tops.news - taken), math.max(least, tops.backfill - taken)
 end
 
 -- Return the limit that a release must keep, or nil far below `max_backlog`, where any release fits uncounted.
 function find_limit(site, ready, in_flight, room)
-  local max_backlog = site.max_backlog or 0
+  local max_backlog = site.terms.max_backlog
   if max_backlog <= 0 then return nil end
   local growth, path, greatest = growths(site)
   local open = ready.all + in_flight + redis.call('ZCARD', site.key .. ':delayed')

@@ -25,7 +25,7 @@ end
 local function write_backoff(site, level, good, before)
   site.slow = level > 0 and string.format('%d %d %s', level, good, before) or false
   if site.slow then redis.call('HSET', site.key, 'slow', site.slow) else redis.call('HDEL', site.key, 'slow') end
-  site.delay, site.window = backed_off(site.slow, site.file_delay, site.file_window)
+  site.delay, site.window = backed_off(site.slow, site.file_delay, site.terms.window)
 end
 
 -- Raise the level. `took` is the time for which the attempt held its worker, ms. The site then rests for that time times

@@ -38,7 +38,7 @@ end
 -- Return the ms from a probe that goes now to the next one: as many as the breaker is open, so that their distance doubles.
 function until_next_probe(site, stage, now)
   local open_for = now - string.match(site.open_breakers[stage], '^%d+')
-  return math.min(site.probe, math.max(FIRST_PROBE, open_for))
+  return math.min(site.terms.probe_ms, math.max(FIRST_PROBE, open_for))
 end
 
 -- Set the time of the next probe, and the rid of one that goes now.
@@ -118,11 +118,11 @@ function retry_unread(site, stage, now)
     return now
   end
   local at, wait, last = retry_of(site, stage)
-  at = math.max(at or 0, parked_at + site.probe)
+  at = math.max(at or 0, parked_at + site.terms.probe_ms)
   if at > now then return at end
   redis.call('LPOP', key)
   unpark(site, rid, return_ready)
-  note_retry(site, stage, now + NEXT_RETRY, last == '0' and wait or site.probe, rid)
+  note_retry(site, stage, now + NEXT_RETRY, last == '0' and wait or site.terms.probe_ms, rid)
   return now + NEXT_RETRY
 end
 
@@ -146,7 +146,7 @@ function believe_gone(site, now)
   for _, stage in ipairs(STAGES) do
     if refusal_of(site, stage) == WIRE.reason.AllGone then
       end_refusal(site, stage)
-      redis.call('HSET', site.key, 'gone_believed', string.format('%.0f', now + site.probe))
+      redis.call('HSET', site.key, 'gone_believed', string.format('%.0f', now + site.terms.probe_ms))
     end
   end
 end
@@ -161,9 +161,9 @@ function is_gone_with_all(site, held, status, now)
   if not stage or not may_be_gone(status, stage == 'list') then return false end
   local _, page, revision = unpack(cjson.decode(payload))
   local is_board_doubted = stage == 'list' and refusal_of(site, stage) == WIRE.reason.AllGone
-  if is_board_doubted and now > site.probe + string.match(site.open_breakers.list, '^%d+') then return false end
+  if is_board_doubted and now > site.terms.probe_ms + string.match(site.open_breakers.list, '^%d+') then return false end
   if revision == '' then return false end
-  local enough = stage == 'list' and page > 1 and 1 or site.breaker_after
+  local enough = stage == 'list' and page > 1 and 1 or site.terms.breaker_after
   local past = redis.call('LRANGE', site.key .. ':recent', 0, enough - 1)
   for _, text in ipairs(past) do
     local said, outcome = string.match(text, '^%d+ %a+ (%d+) %d+ (%S+)')
@@ -194,7 +194,7 @@ function note_refusal(site, stage, rid, reason, now, rest, is_named)
     open_breaker(site, stage, now, now + rest, reason)
   elseif refusal_of(site, stage) and (is_probe(site, stage, rid) or is_named) then
     local open_for = now - string.match(site.open_breakers[stage], '^%d+')
-    local longer = math.min(site.probe, math.max(rest, open_for))
+    local longer = math.min(site.terms.probe_ms, math.max(rest, open_for))
     local at = now + (is_named and math.max(rest, longer) or longer)
     plan_probe(site, stage, is_probe(site, stage, rid) and at or math.max(at, probe_at(site, stage)))
   end
@@ -212,7 +212,7 @@ function note_answer(site, stage, rid, is_good)
   if not is_good then return end
   local past = site.results[stage]
   if not past then return end
-  past = string.sub(past .. '1', -math.max(RESULTS, 2 * site.breaker_after))
+  past = string.sub(past .. '1', -math.max(RESULTS, 2 * site.terms.breaker_after))
   if string.find(past, '0', 1, true) then
     redis.call('HSET', site.key, field, past)
   else
@@ -227,7 +227,7 @@ function note_bad_page(site, stage, rid, reason, now)
   if refusal_of(site, stage) then note_answer(site, stage, rid, false) end
   local _, wait, last = retry_of(site, stage)
   if last == rid and not site.open_breakers[stage] then
-    wait = math.min(2 * wait, MOST_WAITS * site.probe)
+    wait = math.min(2 * wait, MOST_WAITS * site.terms.probe_ms)
     note_retry(site, stage, now + wait, wait, 0)
     redis.call('RPUSH', unread_key(site, stage), rid)
     return
@@ -237,17 +237,17 @@ function note_bad_page(site, stage, rid, reason, now)
   if site.open_breakers[stage] then return end
   local field = 'readings:' .. stage
   local past = (redis.call('HGET', site.key, field) or '') .. '0'
-  past = string.sub(past, -math.max(RESULTS, 2 * site.breaker_after))
+  past = string.sub(past, -math.max(RESULTS, 2 * site.terms.breaker_after))
   local _, bad = string.gsub(string.sub(past, -RESULTS), '0', '')
   -- Where good and bad pages alternate, it may be the pages and not the layout: twice as many in a row open the breaker, and
   -- the good ones must not wait for long.
   local alternate = string.find(past, '1', 1, true)
-  local enough = alternate and 2 * site.breaker_after or site.breaker_after
-  if #string.match(past, '0*$') < enough and bad * 100 < site.breaker_percent * RESULTS then
+  local enough = alternate and 2 * site.terms.breaker_after or site.terms.breaker_after
+  if #string.match(past, '0*$') < enough and bad * 100 < site.terms.breaker_percent * RESULTS then
     redis.call('HSET', site.key, field, past)
     return
   end
   redis.call('HDEL', site.key, field)
-  local wait = alternate and math.min(site.probe, FIRST_PROBE) or site.probe
+  local wait = alternate and math.min(site.terms.probe_ms, FIRST_PROBE) or site.terms.probe_ms
   open_breaker(site, stage, now, now + wait, reason)
 end

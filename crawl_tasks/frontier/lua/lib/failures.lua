@@ -54,7 +54,7 @@ local function hung_alone(site, attempts, attempt)
   if attempt.ms <= HANGS then return false end
   local began, later = attempt.at - attempt.ms, 0
   for _, other in ipairs(attempts) do
-    if other.is_answered and other.ms <= site.slow_ms and other.at - other.ms >= began then later = later + 1 end
+    if other.is_answered and other.ms <= site.terms.slow_ms and other.at - other.ms >= began then later = later + 1 end
   end
   return later >= BESIDE
 end
@@ -65,7 +65,7 @@ end
 function is_strained(site, address, now, took)
   local attempts, known, others, answers = recent_attempts(site), {[string.sub(address, 1, SHOWN)] = true}, 0, 0
   for _, attempt in ipairs(attempts) do
-    if WIRE.strains[attempt.outcome] or (attempt.is_answered and attempt.ms > site.slow_ms) then
+    if WIRE.strains[attempt.outcome] or (attempt.is_answered and attempt.ms > site.terms.slow_ms) then
       if not known[attempt.address] and not hung_alone(site, attempts, attempt) then
         known[attempt.address], others = true, others + 1
       end
@@ -89,7 +89,7 @@ function is_refused_alone(site, stage, address, is_known)
       was_refused = was_refused or past.address == own
       if not is_known then return good >= (past.address == own and 1 or FEW), was_refused end
       if not known[past.address] then known[past.address], pages = true, pages + 1 end
-      if pages >= site.breaker_after then return good >= FEW, was_refused end
+      if pages >= site.terms.breaker_after then return good >= FEW, was_refused end
     elseif past.stage == stage and past.is_answered then
       good = good + 1
     end

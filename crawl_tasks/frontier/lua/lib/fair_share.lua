@@ -50,7 +50,7 @@ function divide_among_lanes(site, waiting, most)
   end
   if #lanes == 1 then quota[LANES[lanes[1]]] = math.min(most, waiting[LANES[lanes[1]]]) end
   if #lanes <= 1 then return quota end
-  local weights, credit = numbers_in(site.weights), numbers_in(site.credit)
+  local weights, credit = numbers_in(site.terms.weights), numbers_in(site.credit)
   for _ = 1, most do
     local best, gained = nil, 0
     for _, i in ipairs(lanes) do

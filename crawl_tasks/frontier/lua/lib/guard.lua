@@ -111,7 +111,7 @@ local PROBES, BITS = 17, 24
 
 -- Two halves of a fingerprint give all its places (double hashing, Kirsch and Mitzenmacher 2006).
 local function bloom_command(site, high, low, revision, operation, value)
-  local size = site.capacity * BITS
+  local size = site.terms.guard_capacity * BITS
   local at, step = (high + revision * 2654435761) % 4294967296, (low + revision * 40503) % 16777216 * 256 + 1
   local words = {}
   for i = 1, PROBES do
@@ -137,7 +137,7 @@ local function bloom_holds(site, t, high, low, revision, filters)
 end
 
 local function bloom_insert(site, t, high, low, revision)
-  local current = math.floor(t.n / site.capacity)
+  local current = math.floor(t.n / site.terms.guard_capacity)
   if bloom_holds(site, t, high, low, revision, current) then return false end
   local set = bloom_command(site, high, low, revision, 'SET', 1)
   if all_ones(redis.call('BITFIELD', t.key .. current, unpack(set))) then return false end
@@ -159,7 +159,7 @@ end
 local function window_by_length(site, name)
   local key = site.key .. ':seen'
   local window = tonumber(redis.call('HGET', key, name .. ':w') or 1)
-  if tonumber(redis.call('HGET', key, name .. '@' .. window .. ':n') or 0) < site.length then return window end
+  if tonumber(redis.call('HGET', key, name .. '@' .. window .. ':n') or 0) < site.terms.guard_length then return window end
   redis.call('HSET', key, name .. ':w', window + 1)
   redis.call('HDEL', key, name .. '@' .. (window - 1) .. ':n', name .. '@' .. (window - 2) .. ':m')
   return window + 1
@@ -171,7 +171,7 @@ local function tables_by_length(site, name)
   local current, retired = guard_table(site, name .. '@' .. window), name .. '@' .. (window - 2)
   local buckets = redis.call('HGET', site.key .. ':seen', retired .. ':m')
   if buckets then
-    current.length, current.retired, current.retired_m = site.length, site.key .. ':seen:' .. retired .. ':', tonumber(buckets)
+    current.length, current.retired, current.retired_m = site.terms.guard_length, site.key .. ':seen:' .. retired .. ':', tonumber(buckets)
     if current.n == 0 then drop_retired(current) end
   end
   return current, guard_table(site, name .. '@' .. (window - 1))
@@ -193,21 +193,23 @@ local function guard_of(site, stage, now, is_full)
   local guard = site.guarded[name]
   if guard then return guard end
   local suffix = site.flushes and '#' .. site.flushes or ''  -- a flush begins other tables
-  guard = {mode = is_full and 'r' or stage_letter(site.guard, stage)}
+  guard = {mode = is_full and 'rolling' or site.terms.guard[stage]}
   -- The worker asked the database, which keeps of each page one revision, of whatever list. What it cannot know, which list
   -- showed another one and which page is gone, a rolling table remembers of these pages alone.
   if is_full then
-    guard.t, guard.older = rolling_tables(site, name .. suffix, site.full > 0 and site.full or site.rolling, now)
-  elseif guard.mode == 'r' and site.length > 0 then
+    guard.t, guard.older = rolling_tables(site, name .. suffix, site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms, now)
+  elseif guard.mode == 'rolling' and site.terms.guard_length > 0 then
     guard.t, guard.older = tables_by_length(site, stage .. suffix)
-  elseif guard.mode == 'r' or guard.mode == 'd' then
-    guard.t, guard.older = rolling_tables(site, stage .. suffix, site.rolling, now)
+  elseif guard.mode == 'rolling' or guard.mode == 'database' then
+    guard.t, guard.older = rolling_tables(site, stage .. suffix, site.terms.rolling_ms, now)
     -- What the database knows of a site that was removed is of no account, and the database may not have heard of it.
-    guard.is_of_former_life = guard.mode == 'd' and redis.call('SISMEMBER', P .. ':undecided', site.name .. ' site') == 1
-  elseif guard.mode == 'e' then
+    guard.is_of_former_life = guard.mode == 'database' and redis.call('SISMEMBER', P .. ':undecided', site.name .. ' site') == 1
+  elseif guard.mode == 'exact' then
     guard.t = guard_table(site, stage .. suffix)
-  elseif guard.mode == 'b' then
+  elseif guard.mode == 'bloom' then
     guard.t = guard_table(site, stage .. suffix .. '~')
+  elseif guard.mode ~= 'off' then
+    error('no guard of mode ' .. tostring(guard.mode))
   end
   site.guarded[name] = guard
   return guard
@@ -259,7 +261,7 @@ end
 local function bloom_admits(site, t, high, low, mark, flag)
   local revision = revision_of(mark)
   local is_new = bloom_insert(site, t, high, low, revision)
-  if flag == '=' then return is_new, bloom_holds(site, t, high, low, 0, math.floor(t.n / site.capacity) + 1) end
+  if flag == '=' then return is_new, bloom_holds(site, t, high, low, 0, math.floor(t.n / site.terms.guard_capacity) + 1) end
   if revision > 0 then bloom_insert(site, t, high, low, 0) end  -- a hub or an echo may name the page without a revision
   return is_new, true
 end
@@ -291,7 +293,7 @@ end
 -- scan that sees the revision too requests the page at once.
 local function note_pass(site, stage, high, low, mark, now)
   local guard, revision, source = guard_of(site, stage, now, false), revision_of(mark), mark % SOURCES
-  if revision == 0 or guard.mode == 'o' or guard.mode == 'b' then return end
+  if revision == 0 or guard.mode == 'off' or guard.mode == 'bloom' then return end
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   if not known or revision_of(known) >= GONE then return end
   if revision_of(known) ~= revision then write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at) end
@@ -303,8 +305,8 @@ end
 local function is_hit_enough(site, t, older, high, low)
   local count, tag, key, text, at = look_up_source(t, older, high, low, SOURCES)
   local hits = count and count + 1 or 1
-  write_mark(t, hits < site.hits and hits or 0, tag, key, text, at)
-  return hits >= site.hits and 'again'
+  write_mark(t, hits < site.terms.guard_hits and hits or 0, tag, key, text, at)
+  return hits >= site.terms.guard_hits and 'again'
 end
 
 -- Pass a request through the guard. Return whether to make it, for an echo whether its thread was named before, and whether an
@@ -317,18 +319,18 @@ end
 function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
-  if guard.mode == 'o' then return true, true end
+  if guard.mode == 'off' then return true, true end
   local high, low, mark = numbers_of(word)
   local t, older = guard.t, guard.older
-  if guard.mode == 'b' then return bloom_admits(site, t, high, low, mark, flag) end
+  if guard.mode == 'bloom' then return bloom_admits(site, t, high, low, mark, flag) end
   if guard.is_of_former_life and (flag == '*' or flag == '/') then flag = '!' end
   if is_full then note_pass(site, stage, high, low, tonumber(string.match(word, '/(%d+)')), now) end
   local known, tag, key, text, at = look_up(t, older, high, low)
   if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
   if not known then
-    if guard.mode == 'd' and flag ~= '/' and flag ~= '+' then return flag ~= '*', true, flag ~= '*' end
+    if guard.mode == 'database' and flag ~= '/' and flag ~= '+' then return flag ~= '*', true, flag ~= '*' end
     write_mark(t, mark, tag, key, text)
-    if guard.mode == 'd' then write_own(t, older, high, low, mark) end
+    if guard.mode == 'database' then write_own(t, older, high, low, mark) end
     local is_new = not was_seen_before(site, stage, word)
     return is_full or is_new, true, is_new
   end
@@ -340,11 +342,11 @@ function guard_admits(site, stage, word, now, flag)
   end
   if revision == 0 or revision == last then
     -- What this list says and another one said before is its own last word all the same.
-    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'd') then keep_own_word(t, older, high, low, mark, revision) end
-    return site.hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
+    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'database') then keep_own_word(t, older, high, low, mark, revision) end
+    return site.terms.guard_hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
   end
   -- Of a page that it has otherwise, the database does not know which board listed it first.
-  local is_other = source ~= 0 and listed_by ~= 0 and (source ~= listed_by or guard.mode == 'd')
+  local is_other = source ~= 0 and listed_by ~= 0 and (source ~= listed_by or guard.mode == 'database')
   if is_other then
     local own = look_up_source(t, older, high, low, source)
     if own and revision_of(own) == revision then return false, true end
@@ -357,7 +359,7 @@ end
 -- Remember that a page is gone. One that comes back may have the same revision in its list, and is requested all the same.
 function guard_gone(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' or guard.mode == 'b' then return end
+  if guard.mode == 'off' or guard.mode == 'bloom' then return end
   local high, low, mark = numbers_of(word)
   local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
   known = known or mark
@@ -370,10 +372,10 @@ end
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
 function guard_holds(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
-  if guard.mode == 'o' or guard.mode == 'd' then return true end
+  if guard.mode == 'off' or guard.mode == 'database' then return true end
   local high, low, mark = numbers_of(word)
-  if guard.mode == 'b' then
-    return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.capacity) + 1)
+  if guard.mode == 'bloom' then
+    return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.terms.guard_capacity) + 1)
   end
   return look_up(guard.t, guard.older, high, low) ~= nil or was_seen_before(site, stage, word)
 end

@@ -26,8 +26,8 @@ end
 function find_validator(site, payload, attempt, now)
   local key, known, is_walk_due = board_of_scan(site, payload)
   local version, at, scans, text = read_validator(known)
-  local guard = stage_letter(site.guard, 'post')
-  if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list or guard == 'r' or guard == 'o'
+  local guard = site.terms.guard.post
+  if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list or guard == 'rolling' or guard == 'off'
     or tonumber(scans) >= MOST_SCANS or now - at > MOST_AGE then return '' end
   return text
 end

@@ -52,7 +52,7 @@ function lease_request(site, rid, now, ready, slack)
   end
   attempt = attempt + 1
   local begins, ends = math.max(site.next_at, now + ready), 0
-  if site.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
+  if site.terms.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
   -- A token is a time or above, so that a Redis that lost its last writes gives no token a second time, and so that tokens
   -- order the observations made under them.
   token = string.format('%.0f', math.max(now, site.fence + 1))
@@ -67,7 +67,7 @@ function lease_request(site, rid, now, ready, slack)
     learn_lead(site, now, released_at, ready)
     ends = reserve(site, token, begins, math.min(slack, site.delay / 2), true)
   end
-  local deadline = site.delay > 0 and ends + site.lease or now + site.lease
+  local deadline = site.delay > 0 and ends + site.terms.lease_ms or now + site.terms.lease_ms
   redis.call('ZADD', site.key .. ':leased', deadline, rid)
   schedule_look(site, deadline)
   note_change(site)
@@ -83,7 +83,7 @@ function lease_again(name, rid, token)
   if holder ~= token or not deadline then return nil end
   local stage, address = string.match(entry, '^(%a+) %d %d+ (%S+)')
   local queue, now = queue_of(site, stage), now_ms()
-  local ends = site.delay > 0 and math.floor(deadline) - site.lease or 0  -- past by now, it is reserved anew
+  local ends = site.delay > 0 and math.floor(deadline) - site.terms.lease_ms or 0  -- past by now, it is reserved anew
   return lease_reply(site, rid, token, entry, math.floor(deadline), math.min(now, ends), ends, now),
     HINTS[stage](name, rid, address, queue, string.format('%.0f', now))
 end

@@ -20,15 +20,15 @@ local MOST_NEW = 50  -- new boards of a site that are told
 local PINGED = {'line', 'newest', 'started_at', 'held', 'min_ms', 'max_ms'}
 
 function budget_of(site)
-  local requests, goal = string.match(site.freshness, '^(%S+) (%S+)')
+  local requests, goal = string.match(site.terms.freshness, '^(%S+) (%S+)')
   return tonumber(requests), tonumber(goal)
 end
 
-function has_news(site) return string.find(site.freshness, '^%S+ %S+ ') ~= nil end
+function has_news(site) return string.find(site.terms.freshness, '^%S+ %S+ ') ~= nil end
 
 -- Return whether a board is a page of all news.
 function is_news(site, id)
-  local boards = string.match(site.freshness, '^%S+ %S+( .*)$')
+  local boards = string.match(site.terms.freshness, '^%S+ %S+( .*)$')
   return boards ~= nil and string.find(boards .. ' ', ' ' .. id .. ' ', 1, true) ~= nil
 end
 
@@ -45,7 +45,7 @@ end
 -- exact one forget, or do not know.
 -- `scan_gap` holds "<time of the last one, ms> <number within a day of another> <board>".
 function note_scan_gap(site, id, rows, news, now)
-  if stage_letter(site.guard, 'post') ~= 'e' then return end
+  if site.terms.guard.post ~= 'exact' then return end
   local key, guard = board_key(site, id), tostring(site.flushes or 0)  -- behind a flush of the guard all rows are new
   local most, before = string.match(redis.call('HGET', key, 'most_rows') or '', '^(%d+) (%d+)$')
   most = before == guard and tonumber(most) or 0

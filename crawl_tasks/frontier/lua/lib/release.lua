@@ -97,7 +97,7 @@ local function release_stage(site, stage, most, now, lane)
   local keys = lane_keys(site, stage, lane)
   if most <= 0 or #keys == 0 then return 0 end
   local count, last, retries, held_back, queue = 0, #keys, nil, {}, queue_of(site, stage)
-  keys[last + 1] = stage_letter(site.order, stage) == 'l' and 'RIGHT' or 'LEFT'
+  keys[last + 1] = site.terms.order[stage] == 'lifo' and 'RIGHT' or 'LEFT'
   keys[last + 2] = 'COUNT'
   while count < most and #held_back < most do
     keys[last + 3] = most - count
@@ -195,7 +195,7 @@ end
 
 -- Count a request against the daily budget.
 function spend(site, now)
-  local today = day_at(site.offsets, now)
+  local today = day_at(site.terms.offsets, now)
   redis.call('HSET', site.key, 'spent', string.format('%.0f %.0f', today, spent_on(site.spent, today) + 1))
 end
 

@@ -169,14 +169,14 @@ function learn_past(site, id, sums, by_hour, at)
   end
   local least, most = tonumber(v[1]), tonumber(v[2])
   local seen = {scan = scan, hours = hours, since = 0}
-  if site.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, seen, at) end
+  if site.terms.freshness ~= '' then return priced_interval(site, id, key, nil, least, most, seen, at) end
   return scan.past > 0 and balanced_interval(scan, least, most) or nil
 end
 
 -- Plan a board's next scan. A board with a fixed interval is never scanned ahead of time.
 function plan_scan(site, id, at, interval, is_fixed)
   redis.call('ZADD', P .. ':boards', 'XX', at, site.name .. ' ' .. id)
-  if site.freshness == '' or is_fixed then return end
+  if site.terms.freshness == '' or is_fixed then return end
   redis.call('ZADD', site.key .. ':by_due', at, id)
   redis.call('ZADD', P .. ':early', 'LT', at - EARLY * interval, site.name)
 end
@@ -203,7 +203,7 @@ function begin_list_page(site, listed, level, times, now)
   site.is_first_walk = is_unscanned or (listed[2] > 1 and is_walking and not is_by_hand(listed))
   -- A first walk that an older version began. `run` names its scans otherwise.
   site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
-  site.counts_items = site.freshness ~= '' and not is_walking
+  site.counts_items = site.terms.freshness ~= '' and not is_walking
   site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
   if is_walking then return end
   site.last_seen = site.known_until
@@ -244,13 +244,13 @@ function close_scan(site, payload, level, fresh, now, seen)
     redis.call('HINCRBY', key, 'fresh', fresh)
     if site.is_walked then redis.call('HINCRBY', key, 'slid', fresh) end
   end
-  if site.freshness ~= '' then gather_items(key, seen, open <= 0) end
+  if site.terms.freshness ~= '' then gather_items(key, seen, open <= 0) end
   if seen.pinged then note_pinged(site, seen, now) end
   if open > 0 then return end
   local v = redis.call('HMGET', key, 'interval_ms', 'min_ms', 'max_ms', 'fresh', 'started_at', 'history', 'ping', 'pace', 'expected', 'shown')
   local id, interval, least, most = cjson.decode(payload)[1], nil, tonumber(v[2]), tonumber(v[3])
   local started = tonumber(v[5] or now)
-  if site.freshness ~= '' then
+  if site.terms.freshness ~= '' then
     seen.is_shown = seen.is_shown or seen.pinged ~= nil
     if seen.is_shown and not v[10] then redis.call('HSET', key, 'shown', 1) end
     seen.pace, seen.expected, seen.reading, seen.is_shown = v[8], v[9], 0, seen.is_shown or v[10]
@@ -270,7 +270,7 @@ function close_scan(site, payload, level, fresh, now, seen)
   local is_pinged = v[7] and tonumber(v[7]) > started
   if v[7] and not is_pinged then redis.call('HDEL', key, 'ping') end
   plan_scan(site, id, is_pinged and now or started + interval, interval, least == most)
-  if site.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
+  if site.terms.freshness ~= '' and is_news(site, id) then redis.call('HSET', site.key, 'news_at', v[5] or now) end
   if was_read then redis.call('SREM', site.key .. ':unscanned', id) end
   redis.call('ZREM', site.key .. ':overdue', id)
 end

@@ -18,10 +18,11 @@
 --   "^" never: a ping of a front page, see news.lua
 -- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 -- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at pack_terms load_site
--- EXPORTS: STAGE_AT stage_letter queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
+-- EXPORTS: STAGE_AT queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
 -- EXPORTS: schedule_look holds_move
 
-STAGES = {'list', 'post', 'comment'}
+STAGES = WIRE.stages
+STAGE_AT = WIRE.stage_at
 CHUNK = 1000    -- values in one variadic call, as Lua's stack holds about 8,000
 BACKFILL = 2    -- highest priority of backfill: first scans, walks, full passes, and what they find
 MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
@@ -29,6 +30,8 @@ GRACE = 5000    -- ms that a message may be out of its queue and not leased, twi
 
 ONLY_MS = 60000  -- ms for which a command that serves this Redis alone may keep other sites waiting, until it says so again
 COMING = 1000   -- ms for which a released message is taken to be on its way to a worker
+
+local MOST_DECODED = 500  -- packed terms that the library remembers
 
 -- Count in a hash. run() of answers.lua writes it at the end of the call.
 local function count(key, field, n)
@@ -51,22 +54,6 @@ function now_us()
 end
 
 function now_ms() return math.floor(now_us() / 1000) end
-
--- What a site file gives. publish.lua keeps it all as one field beside the others. First the numbers, and what each is where an
--- older version gave none, then the texts.
-local TERMS = {
-  'window', 'delay_ms', 'lease_ms', 'max_attempts', 'max_backlog', 'guard_length', 'guard_hits', 'guard_capacity', 'rolling_ms',
-  'full_pass_ms', 'breaker_after', 'breaker_percent', 'probe_ms', 'slow_ms', 'daily_budget', 'daily_new',
-  'order', 'guard', 'quiet', 'weights', 'freshness', 'rendered',
-}
-local USUAL = {1, 0, false, false, false, 0, 0, 1000000, false, 0, 5, 75, 900000, 10000, 0, 0}
-
-local FIELDS = {
-  'version', 'terms', 'paused', 'draining', 'next_at', 'admitted', 'levels:list', 'levels:post', 'levels:comment',
-  'shut:list', 'shut:post', 'shut:comment', 'slow', 'crawl_delay_ms', 'spent', 'offsets', 'credit', 'found', 'brood', 'lead',
-  'withdrawn', 'flushes', 'failed_in_a_row', 'fence', 'attempts', 'readings:list', 'readings:post', 'readings:comment', 'flushing',
-  'since',
-}
 
 function numbers_in(text)
   local numbers = {}
@@ -93,11 +80,21 @@ function holds_move(role, name, token)
   return string.match(redis.call('HGET', P .. ':' .. role, name) or '', '^%S+') == token
 end
 
+-- Return a text of one word per stage as a table by stage.
+local function by_stage(text)
+  local words, by = {}, {}
+  for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+  for place, stage in ipairs(STAGES) do by[stage] = words[place] end
+  return by
+end
+
 -- Return the terms of a site, each from its own field.
 local function read_terms(key)
-  local terms = redis.call('HMGET', key, unpack(TERMS))
-  for i, value in ipairs(terms) do
-    if USUAL[i] ~= nil then terms[i] = tonumber(value or USUAL[i]) else terms[i] = value or '' end
+  local values, terms = redis.call('HMGET', key, unpack(WIRE.term_names)), {}
+  for i, term in ipairs(WIRE.terms) do
+    local value = values[i] or term.default
+    if term.type == 'number' then value = tonumber(value) elseif term.type == 'stages' then value = by_stage(value) end
+    terms[term.name] = value
   end
   return terms
 end
@@ -105,57 +102,55 @@ end
 -- Keep the terms of a version in one field: a read of each on its own is a tenth of what a page costs.
 function pack_terms(key, version) redis.call('HSET', key, 'terms', version .. ' ' .. cjson.encode(read_terms(key))) end
 
+local function is_whole(terms)
+  if type(terms) ~= 'table' then return false end
+  for _, name in ipairs(WIRE.term_names) do
+    if terms[name] == nil then return false end
+  end
+  return true
+end
+
+-- The terms of the last sites, by the text that they were read from: decoding costs more than all other reads of a site. All
+-- calls share these tables, so that nobody may write to one.
+local decoded, decoded_count = {}, 0
+
 -- Return the terms, out of the one field where it is of this version and whole: an error here would stop the ticks of all sites.
 local function terms_of(key, version, packed)
   if not packed or string.sub(packed, 1, #version + 1) ~= version .. ' ' then return read_terms(key) end
-  local is_json, terms = pcall(cjson.decode, string.sub(packed, #version + 2))
-  return is_json and type(terms) == 'table' and #terms == #TERMS and terms or read_terms(key)
+  local terms = decoded[packed]
+  if terms then return terms end
+  local is_json, found = pcall(cjson.decode, string.sub(packed, #version + 2))
+  if not is_json or not is_whole(found) then return read_terms(key) end
+  if decoded_count >= MOST_DECODED then decoded, decoded_count = {}, 0 end
+  decoded[packed], decoded_count = found, decoded_count + 1
+  return found
 end
 
--- Return a site's terms and counters, or nil for a site that is not published.
+-- Return a site, or nil for one that is not published: its terms, which nobody changes, its state, and the page at hand.
 function load_site(name)
   local key = P .. ':s:' .. name
-  -- Locals in the order of FIELDS and of TERMS: a table by name would take as long again.
-  local version, terms, paused, draining, next_at, admitted, list_levels, post_levels, comment_levels,
-    list_breaker, post_breaker, comment_breaker, slow, crawl_delay_ms, spent, offsets, credit, found, brood, lead,
-    withdrawn, flushes, failed_in_a_row, fence, attempts, list_results, post_results, comment_results, flushing,
-    since = unpack(redis.call('HMGET', key, unpack(FIELDS)))
-  if not version then return nil end
-  local window, delay_ms, lease_ms, max_attempts, max_backlog, guard_length, guard_hits, guard_capacity, rolling_ms,
-    full_pass_ms, breaker_after, breaker_percent, probe_ms, slow_ms, daily_budget, daily_new,
-    order, guard, quiet, weights, freshness, rendered = unpack(terms_of(key, version, terms))
-  local file_delay = math.max(delay_ms, tonumber(crawl_delay_ms or 0))
-  local delay, its_window = backed_off(slow, file_delay, window)
+  local state = WIRE.state_of(redis.call('HMGET', key, unpack(WIRE.state_names)))
+  if not state.version then return nil end
+  local terms = terms_of(key, state.version, state.terms)
+  local file_delay = math.max(terms.delay_ms, state.crawl_delay_ms)
+  local delay, window = backed_off(state.slow, file_delay, terms.window)
   return {
-    name = name, key = key, version = version, paused = paused == '1' or is_halted(name),
-    is_withdrawn = withdrawn == '1', draining = draining == '1' or withdrawn == '1',
-    next_at = gate_opens_at(next_at, quiet, daily_budget, offsets, spent), window = its_window, delay = delay,
-    lead = tonumber(lead or 0), file_window = window, file_delay = file_delay,
-    daily_new = daily_new, found = found, max_children = brood, freshness = freshness,
-    weights = weights, credit = credit, daily_budget = daily_budget, spent = spent,
-    offsets = offsets or '', slow = slow, slow_ms = slow_ms, lease = lease_ms,
-    max_attempts = max_attempts, max_backlog = max_backlog, rid = tonumber(admitted or 0),
-    order = order, guard = guard, rendered = rendered, rolling = rolling_ms,
-    capacity = guard_capacity, length = guard_length, hits = guard_hits, full = full_pass_ms,
-    levels = {list = list_levels or '', post = post_levels or '', comment = comment_levels or ''},
-    open_breakers = {list = list_breaker, post = post_breaker, comment = comment_breaker},
-    results = {list = list_results, post = post_results, comment = comment_results},
-    breaker_after = breaker_after, breaker_percent = breaker_percent,
-    probe = probe_ms, flushes = flushes, flushing = flushing,
-    failed_in_a_row = failed_in_a_row, since = tonumber(since or 0),
-    fence = tonumber(fence or 0), attempts = tonumber(attempts or 0), guards = {}, guarded = {}, old_buckets = {},
-    ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
+    name = name, key = key, version = state.version, terms = terms,
+    paused = state.paused or is_halted(name), is_withdrawn = state.withdrawn, draining = state.draining or state.withdrawn,
+    next_at = gate_opens_at(state.next_at, terms.quiet, terms.daily_budget, terms.offsets, state.spent),
+    window = window, delay = delay, file_delay = file_delay, slow = state.slow, lead = state.lead, spent = state.spent,
+    found = state.found, max_children = state.brood, credit = state.credit, levels = state.levels,
+    open_breakers = state.shut, results = state.readings, flushes = state.flushes, flushing = state.flushing,
+    failed_in_a_row = state.failed_in_a_row, since = state.since, fence = state.fence, attempts = state.attempts,
+    rid = state.admitted,
+    -- The page at hand, and the guard's tables that it met.
+    guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
     echoes = {new = 0, known = 0},
   }
 end
 
--- `order`, `guard` and `rendered` hold one letter a stage, in the order of STAGES: f(ifo) l(ifo), e(xact) r(olling) b(loom)
--- d(atabase) o(ff), and y(es) n(o).
-STAGE_AT = {list = 1, post = 2, comment = 3}
-function stage_letter(word, stage) return string.sub(word, STAGE_AT[stage], STAGE_AT[stage]) end
-
 -- Return the queue of a stage: pages that a browser draws have one of their own.
-function queue_of(site, stage) return stage_letter(site.rendered, stage) == 'y' and 'render' or stage end
+function queue_of(site, stage) return site.terms.rendered[stage] == 'yes' and 'render' or stage end
 
 function ready_key(site, stage, level) return site.key .. ':ready:' .. stage .. ':' .. level end
 

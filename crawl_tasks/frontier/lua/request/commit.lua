@@ -53,12 +53,12 @@ local now = now_ms()
 local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
 
 local trail = {life_ms(site, now), entry}
-local has_cap = site.daily_new > 0 and #ARGV >= 16
-local today = has_cap and day_at(site.offsets, now) or 0
+local has_cap = site.terms.daily_new > 0 and #ARGV >= 16
+local today = has_cap and day_at(site.terms.offsets, now) or 0
 local left_out, is_unchanged = 0, ARGV[7] == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
-local most_new = tonumber(level) <= BACKFILL and site.daily_new / 2 or site.daily_new
-site.walks_later = has_cap and found >= site.daily_new / 2
+local most_new = tonumber(level) <= BACKFILL and site.terms.daily_new / 2 or site.terms.daily_new
+site.walks_later = has_cap and found >= site.terms.daily_new / 2
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(ARGV[13])
 local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged, is_gone = ARGV[7] == 'gone:list'}
 if listed then begin_list_page(site, listed, level, times, now) end
@@ -108,7 +108,7 @@ note_page(site)
 count_effort(site, stage, ARGV[8])
 note_recent(site, now, entry, ARGV[8], string.match(ARGV[7], '^(gone):') or string.match(ARGV[7], '^(unchanged):') or ARGV[11])
 local fetch_ms = fetch_ms_of(ARGV[8])
-if fetch_ms <= site.slow_ms then speed_up(site, ARGV[3])
+if fetch_ms <= site.terms.slow_ms then speed_up(site, ARGV[3])
 elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, ARGV[3], now, fetch_ms) end
 if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, left_out > 0 and '' or ARGV[10], now) end

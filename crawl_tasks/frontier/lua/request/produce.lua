@@ -93,7 +93,7 @@ end
 
 -- Give a due board its slot where the budget is spent. Return whether it goes now.
 local function has_slot(site, id, name, key, v, due)
-  if site.freshness == '' then return true end
+  if site.terms.freshness == '' then return true end
   if v.slot then
     redis.call('HDEL', key, 'slot')
     return true
@@ -165,7 +165,7 @@ for _, name in ipairs(redis.call('ZRANGE', P .. ':early', '-inf', now, 'BYSCORE'
   if looks >= most then break end
   local site, again = site_of(name), nil
   looks = looks + 1
-  if site and site.freshness ~= '' then
+  if site and site.terms.freshness ~= '' then
     site.scan_at = site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0)
     for _ = 1, EARLY_AT_ONCE do
       if again or looks >= most then break end
@@ -184,7 +184,7 @@ for _, name in ipairs(fulls) do
   local key = site and board_key(site, id)
   if site and site.has_pending then apply_board(site_name, id, now) end
   local v = site and redis.call('HMGET', key, 'full_line', 'full_next', 'full_open', 'full_due', 'full_scan', 'held')
-  if not site or not v[1] or site.full == 0 then
+  if not site or not v[1] or site.terms.full_pass_ms == 0 then
     redis.call('ZREM', P .. ':fulls', name)
   else
     local again = now + 1000
@@ -192,13 +192,13 @@ for _, name in ipairs(fulls) do
       again = now + 5000
     elseif v[2] and (string.sub(v[2], 1, 2) ~= '- ' or tonumber(v[4]) <= now) then
       redis.call('HDEL', key, 'full_next')
-      if tonumber(v[4]) <= now then redis.call('HSET', key, 'full_due', now + site.full) end  -- a page that was not read
+      if tonumber(v[4]) <= now then redis.call('HSET', key, 'full_due', now + site.terms.full_pass_ms) end  -- a page that was not read
       admit_line(site, v[2], now, true)
     elseif tonumber(v[4]) > now then
       again = tonumber(v[4])
     else
       local scan = tonumber(v[5] or 0) + 1
-      redis.call('HSET', key, 'full_scan', scan, 'full_due', now + site.full)
+      redis.call('HSET', key, 'full_scan', scan, 'full_due', now + site.terms.full_pass_ms)
       admit_line(site, (string.gsub(v[1], '@SCAN@', tostring(scan))), now, true)
     end
     redis.call('ZADD', P .. ':fulls', again, name)

@@ -27,7 +27,7 @@ if ARGV[7] == '1' then tally(site, 'late_slots', 1) end
 if ARGV[4] == 'next' then tally(site, 'further', 1) end
 note_change(site)
 if site.delay <= 0 then  -- no slots: the request is only counted
-  if site.daily_budget > 0 then spend(site, now) end
+  if site.terms.daily_budget > 0 then spend(site, now) end
   return {0, now_us(), now, now}
 end
 if ARGV[4] == 'sent' then
@@ -39,6 +39,6 @@ local begins = ARGV[4] == 'late' and has_newest_slot(v, token) and ready or math
 if begins - now > site.delay + LONGEST then return {-3, 0, 0, 0} end
 local opens = math.min(begins, now + LONGEST)
 local ends = reserve(site, token, begins, math.min(ARGV[6], WIDEST)) - (begins - opens)
-if ARGV[4] == 'next' and site.daily_budget > 0 then spend(site, now) end
-redis.call('ZADD', site.key .. ':leased', 'XX', ends + site.lease, rid)
+if ARGV[4] == 'next' and site.terms.daily_budget > 0 then spend(site, now) end
+redis.call('ZADD', site.key .. ':leased', 'XX', ends + site.terms.lease_ms, rid)
 return {0, now_us(), math.ceil(opens), math.floor(ends)}

@@ -39,7 +39,7 @@ end
 -- a page that kills its worker takes the others with it no more, and the deaths of workers hit none of them each time.
 local function wait_of_expired(site, rid, attempt)
   if attempt == 1 then return 0 end
-  return math.min(site.probe, site.lease * math.min(attempt - 1, MOST_LEASES) * (1 + rid % APART / APART))
+  return math.min(site.terms.probe_ms, site.terms.lease_ms * math.min(attempt - 1, MOST_LEASES) * (1 + rid % APART / APART))
 end
 
 local function expire_leases(site)
@@ -54,7 +54,7 @@ local function expire_leases(site)
     redis.call('HINCRBY', site.key, 'expired', 1)
     if not attempt then
       tally(site, 'entryless', 1)  -- somebody deleted the entry: `check --deep` tells, and `recover` brings it back
-    elseif attempt >= site.max_attempts then
+    elseif attempt >= site.terms.max_attempts then
       redis.call('HINCRBY', site.key, 'failed:hung', 1)
       note_bad_page(site, stage, rid, WIRE.reason.Hung, now)
       bury(site, entry, WIRE.reason.Hung .. ' each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
