@@ -19,6 +19,7 @@ from crawl_tasks.web.metrics import FAMILIES
 from tests.commands_page import commands_page
 from tests.problems_page import problems_page
 from tests.site_reference import keys_page, presets_page
+from tests.wire_page import wire_page
 
 ROOT = Path(__file__).parents[1]
 DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "crawl.json"
@@ -128,6 +129,7 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/data.md": data_page,
     "docs/settings.md": lambda _: settings_page(),
     "docs/problems.md": lambda _: problems_page(),
+    "docs/wire.md": lambda _: wire_page(),
     "docker/prometheus/rules.yml": lambda _: rules_file(),
     "docker/prometheus/inhibit_rules.yml": lambda _: inhibit_rules_file(),
     # A wheel holds the package alone.

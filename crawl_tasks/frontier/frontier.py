@@ -34,6 +34,7 @@ from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.slot_clock import SlotClock
 from crawl_tasks.frontier.start_queue import StartQueue
+from crawl_tasks.frontier.wire.lease_end import CommitFields, FailFields
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 
 SITES_OWN: Final = -1
@@ -192,21 +193,23 @@ class Frontier:
         asked_at = time.monotonic()
         reply = self.scripts.call(
             Verb.COMMIT,
-            lease.request.site,
-            lease.rid,
-            lease.token,
-            orjson.dumps((*items[:_READ], items.passes, lease.site_version), default=_as_row)[:-1],
-            parsed.tail,
-            self._store_at,
-            outcome,
-            _EFFORT % effort if effort else "",
-            " ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
-            f"{lease.site_version} {validator}" if validator else "",
-            len(items.posts) + len(items.comments),
-            guard_word(lease.request) if asks_again else "",
-            _last_replies(parsed) if lease.request.stage is Stage.LIST else "",
-            int(names_filtered),
-            f"{self.clock.ready_ms} {self.clock.slack_ms} {' '.join(queues)}" if queues else "",
+            *CommitFields(
+                name=lease.request.site,
+                rid=lease.rid,
+                token=lease.token,
+                items=orjson.dumps((*items[:_READ], items.passes, lease.site_version), default=_as_row)[:-1],
+                tail=parsed.tail,
+                store_at=self._store_at,
+                outcome=outcome,
+                effort=_EFFORT % effort if effort else "",
+                dropped=" ".join(f"{reason} {count}" for reason, count in parsed.dropped) if parsed.dropped else "",
+                validator=f"{lease.site_version} {validator}" if validator else "",
+                item_count=len(items.posts) + len(items.comments),
+                again_word=guard_word(lease.request) if asks_again else "",
+                last_replies=_last_replies(parsed) if lease.request.stage is Stage.LIST else "",
+                names_filtered=int(names_filtered),
+                chain=f"{self.clock.ready_ms} {self.clock.slack_ms} {' '.join(queues)}" if queues else "",
+            ),
             *map(line_of, parsed.children),
         )
         if reply[0] == _ALL_GONE:
@@ -228,19 +231,21 @@ class Frontier:
         """End a lease without a result. Return None if the lease was lost, and nothing was changed then."""
         reply = self.scripts.call(
             Verb.FAIL,
-            lease.request.site,
-            lease.rid,
-            lease.token,
-            verdict.state.value,
-            verdict.delay_ms,
-            verdict.reason,
-            verdict.rest_ms,
-            verdict.details,
-            _EFFORT % effort if effort else "",
-            int(verdict.says_nothing),
-            int(verdict.slows_site),
-            verdict.scope.value,
-            int(verdict.is_named),
+            *FailFields(
+                name=lease.request.site,
+                rid=lease.rid,
+                token=lease.token,
+                state=verdict.state.value,
+                delay_ms=verdict.delay_ms,
+                reason=verdict.reason,
+                rest_ms=verdict.rest_ms,
+                details=verdict.details,
+                effort=_EFFORT % effort if effort else "",
+                says_nothing=int(verdict.says_nothing),
+                slows_site=int(verdict.slows_site),
+                scope=verdict.scope.value,
+                is_named=int(verdict.is_named),
+            ),
         )
         if reply[0] != 0:
             return None

@@ -15,7 +15,8 @@ from importlib import resources
 from typing import Final
 
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
-from crawl_tasks.frontier.wire.writer import lua_tables
+from crawl_tasks.frontier.wire.lease_end import COMMIT_ROWS, FAIL_ROWS
+from crawl_tasks.frontier.wire.writer import lua_locals, lua_tables
 
 
 class Verb(StrEnum):
@@ -89,6 +90,10 @@ class Verb(StrEnum):
     DROP_KEYS = "site/drop_keys"
 
 
+NAMED_ARGUMENTS: Final = {Verb.COMMIT: COMMIT_ROWS, Verb.FAIL: FAIL_ROWS}
+"""The verbs whose arguments have names."""
+
+
 PRELUDE: Final = (
     "lib/quiet_hours",
     "lib/revisit",
@@ -138,8 +143,14 @@ def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     table = ", ".join(f"{queue} = {_message(hint)}" for queue, hint in hints.items())
     prelude = "\n".join(scoped(part) for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
-    verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{read_lua(verb)}\nend" for verb in Verb)
+    verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{_body(verb)}\nend" for verb in Verb)
     return f"local HINTS = {{{table}}}\n{bounds}\n{lua_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
+
+
+def _body(verb: Verb) -> str:
+    """Return the file of a verb, behind locals for its arguments where frontier/wire names them."""
+    rows = NAMED_ARGUMENTS.get(verb)
+    return f"{lua_locals(rows)}\n{read_lua(verb)}" if rows else read_lua(verb)
 
 
 def scoped(part: str) -> str:

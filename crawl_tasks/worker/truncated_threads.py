@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Final
 
 from crawl_tasks.errors import GuestPage, TruncatedThread
+from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW, SHORT_RARE
 from crawl_tasks.model import Fetched, Lease, Parsed, Stage
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.model.reply_counts import is_short
@@ -18,10 +19,6 @@ log = logging.getLogger(__name__)
 
 LOOKS: Final = 3
 """Attempts to read a page that may be a guest's, where it cannot be read, or a thread lacks replies."""
-MOST_IN_A_ROW: Final = 5
-"""Threads of a site that stayed short until only a few more are looked at again: its lists count otherwise."""
-RARE: Final = 16
-"""Of a site whose threads stay short one thread of so many is looked at again."""
 
 
 def is_whole(site: CompiledSite, lease: Lease, parsed: Parsed) -> bool:
@@ -66,4 +63,4 @@ class TruncatedThreads:
         with self._lock:
             self._in_a_row[site] += 1
             number = self._in_a_row[site]
-        return number <= MOST_IN_A_ROW or number % RARE == 0
+        return number <= SHORT_IN_A_ROW or number % SHORT_RARE == 0

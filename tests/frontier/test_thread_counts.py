@@ -15,6 +15,7 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.sites import MOST_SHORT
+from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW
 from crawl_tasks.model import Items, Operator, Post
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
@@ -24,7 +25,7 @@ from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.tables import comments
 from crawl_tasks.store.thread_counts import ThreadCount
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.worker import thread_watch, truncated_threads
+from crawl_tasks.worker import thread_watch
 from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.thread_watch import SETTLES_S, ThreadWatch
 from tests.frontier.small_crawl import RULES, SmallCrawl
@@ -123,7 +124,7 @@ def test_few_threads_are_asked_for_once_more_where_the_lists_count_otherwise(cra
         crawl.forum.thread(str(number))
     crawl.scan()
 
-    assert len(crawl.try_again()) == truncated_threads.MOST_IN_A_ROW
+    assert len(crawl.try_again()) == SHORT_IN_A_ROW
 
 
 def note_all(crawl: SmallCrawl, store: Store) -> int:
@@ -203,7 +204,7 @@ def test_few_threads_of_several_pages_are_read_again_where_all_stay_short(crawl:
     told_of = worker.scan()
 
     assert told_of.startswith("18 threads ")
-    assert len({path for path in crawl.work() if path.startswith("/post/")}) == truncated_threads.MOST_IN_A_ROW + 1
+    assert len({path for path in crawl.work() if path.startswith("/post/")}) == SHORT_IN_A_ROW + 1
 
 
 def test_threads_that_a_fault_cut_are_read_again_by_and_by(crawl: SmallCrawl, store: Store) -> None:

@@ -13,7 +13,7 @@ from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, lua_text, read_lua
-from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, TERM_NAMES, FieldType, StateField, Term
+from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, TERM_NAMES, FieldType, StateField, TermsField
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import terms_of
 from crawl_tasks.sites.crawl_policy import GuardMode, Order
@@ -46,11 +46,11 @@ def by_stage(text: str) -> dict[str, str]:
     return dict(zip(Stage, text.split(), strict=True))
 
 
-def read(term: Term, value: str | int) -> object:
+def read(term: TermsField, value: str | int) -> object:
     return by_stage(str(value)) if term.type is FieldType.STAGES else value
 
 
-def written(place: int, term: Term) -> str | int:
+def written(place: int, term: TermsField) -> str | int:
     """Return a value that no other term has."""
     return place + 2 if term.type is FieldType.NUMBER else f"a{place} b{place} c{place}"
 

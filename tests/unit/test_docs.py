@@ -77,7 +77,7 @@ def test_every_key_of_redis_that_a_page_names_exists(page: Path) -> None:
 def test_every_metric_and_queue_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text("utf-8")
 
-    assert set(re.findall(r"`(crawl_[a-z_]+)`", text)) - METRICS - {NETWORK, "crawl_tasks"} == set()
+    assert set(re.findall(r"`(crawl_[a-z_]+)`", text)) - METRICS - {NETWORK, "crawl_tasks", "crawl_delay_ms"} == set()
     assert set(re.findall(r"celery -A crawl_tasks .*-Q (\w+)", text)) - {*QUEUES, DETAIL} == set()
 
 

@@ -18,7 +18,7 @@ class FieldType(StrEnum):
     OPTIONAL = "optional"
 
 
-class Term(NamedTuple):
+class TermsField(NamedTuple):
     """A term of a site. The default is what a script takes where a publication did not name the term."""
 
     name: str
@@ -44,36 +44,36 @@ _NUMBER, _TEXT, _STAGES = FieldType.NUMBER, FieldType.TEXT, FieldType.STAGES
 _FLAG, _OPTIONAL = FieldType.FLAG, FieldType.OPTIONAL
 
 SITE_TERMS: Final = (
-    Term("window", _NUMBER, 1, "requests in flight at once"),
-    Term("delay_ms", _NUMBER, 0, "time between the starts of two requests"),
-    Term("lease_ms", _NUMBER, 45_000, "time for which a lease holds"),
-    Term("max_attempts", _NUMBER, 5, "attempts before a request is given up"),
-    Term("max_backlog", _NUMBER, 10_000, "open requests above which no list page goes, 0 for no limit"),
-    Term("order", _STAGES, "fifo fifo fifo", "order within each ready list"),
-    Term("guard", _STAGES, "rolling exact exact", "mode of the duplicate guard"),
-    Term("rendered", _STAGES, "no no no", "whether a browser draws the pages"),
-    Term("guard_length", _NUMBER, 0, "addresses that a rolling guard remembers, 0 for a time"),
-    Term("guard_hits", _NUMBER, 0, "listings after which an unchanged page is requested again, 0 for never"),
-    Term("guard_capacity", _NUMBER, 1_000_000, "addresses of one bloom filter"),
-    Term("rolling_ms", _NUMBER, 86_400_000, "time for which a rolling guard remembers an address"),
-    Term("full_pass_ms", _NUMBER, 0, "time between two full passes, 0 for none"),
-    Term("breaker_after", _NUMBER, 5, "bad pages in a row that open a circuit breaker"),
-    Term("breaker_percent", _NUMBER, 75, "bad pages among the last ones that open it, in percent"),
-    Term("probe_ms", _NUMBER, 900_000, "longest time between two probes"),
-    Term("slow_ms", _NUMBER, 10_000, "time above which an answer is slow"),
-    Term("daily_budget", _NUMBER, 0, "requests in a day of the site's zone, 0 for no limit"),
-    Term("daily_new", _NUMBER, 0, "new pages in a day of the site's zone, 0 for no limit"),
-    Term("offsets", _TEXT, "", "offsets of the zone from UTC, as quiet_hours.lua describes them"),
-    Term("quiet", _TEXT, "", "quiet hours, as quiet_hours.lua describes them"),
-    Term("weights", _TEXT, "", "weights of list, post, comment and backfill, blanks between them"),
-    Term("freshness", _TEXT, "", "list requests an hour, goal in hours, pages of all news; empty for another schedule"),
+    TermsField("window", _NUMBER, 1, "requests in flight at once"),
+    TermsField("delay_ms", _NUMBER, 0, "time between the starts of two requests"),
+    TermsField("lease_ms", _NUMBER, 45_000, "time for which a lease holds"),
+    TermsField("max_attempts", _NUMBER, 5, "attempts before a request is given up"),
+    TermsField("max_backlog", _NUMBER, 10_000, "open requests above which no list page goes, 0 for no limit"),
+    TermsField("order", _STAGES, "fifo fifo fifo", "order within each ready list"),
+    TermsField("guard", _STAGES, "rolling exact exact", "mode of the duplicate guard"),
+    TermsField("rendered", _STAGES, "no no no", "whether a browser draws the pages"),
+    TermsField("guard_length", _NUMBER, 0, "addresses that a rolling guard remembers, 0 for a time"),
+    TermsField("guard_hits", _NUMBER, 0, "listings after which an unchanged page is requested again, 0 for never"),
+    TermsField("guard_capacity", _NUMBER, 1_000_000, "addresses of one bloom filter"),
+    TermsField("rolling_ms", _NUMBER, 86_400_000, "time for which a rolling guard remembers an address"),
+    TermsField("full_pass_ms", _NUMBER, 0, "time between two full passes, 0 for none"),
+    TermsField("breaker_after", _NUMBER, 5, "bad pages in a row that open a circuit breaker"),
+    TermsField("breaker_percent", _NUMBER, 75, "bad pages among the last ones that open it, in percent"),
+    TermsField("probe_ms", _NUMBER, 900_000, "longest time between two probes"),
+    TermsField("slow_ms", _NUMBER, 10_000, "time above which an answer is slow"),
+    TermsField("daily_budget", _NUMBER, 0, "requests in a day of the site's zone, 0 for no limit"),
+    TermsField("daily_new", _NUMBER, 0, "new pages in a day of the site's zone, 0 for no limit"),
+    TermsField("offsets", _TEXT, "", "offsets of the zone from UTC, as quiet_hours.lua describes them"),
+    TermsField("quiet", _TEXT, "", "quiet hours, as quiet_hours.lua describes them"),
+    TermsField("weights", _TEXT, "", "weights of list, post, comment and backfill, blanks between them"),
+    TermsField("freshness", _TEXT, "", "list requests an hour, goal in hours, pages of all news, or empty"),
 )
 """Terms that scripts read. publish.lua packs them into one field."""
 
 KEPT_TERMS: Final = (
-    Term("min_items", _TEXT, "0", "items a minute below which an alert is raised"),
-    Term("old_addresses", _TEXT, "", "addresses by earlier versions of the file, as JSON"),
-    Term("old_rules", _TEXT, "", "versions of the file with other rules, as JSON"),
+    TermsField("min_items", _TEXT, "0", "items a minute below which an alert is raised"),
+    TermsField("old_addresses", _TEXT, "", "addresses by earlier versions of the file, as JSON"),
+    TermsField("old_rules", _TEXT, "", "versions of the file with other rules, as JSON"),
 )
 """Terms that only Python reads again."""
 

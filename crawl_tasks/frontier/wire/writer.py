@@ -14,6 +14,8 @@ from crawl_tasks.frontier.wire.failures import (
     REFUSALS,
     STRAINS,
 )
+from crawl_tasks.frontier.wire.lease_end import FieldRow
+from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW, SHORT_RARE
 from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, FieldType
 from crawl_tasks.model import Stage
 
@@ -32,12 +34,23 @@ def lua_tables() -> str:
         "page": _set_of(PAGE_STATUSES),
         "gone": _set_of(GONE_STATUSES),
         "denied": _set_of(DENIED_STATUSES),
+        "limits": {"short_in_a_row": SHORT_IN_A_ROW, "short_rare": SHORT_RARE},
         "terms": [{"name": term.name, "type": term.type.value, "default": term.default} for term in SITE_TERMS],
         "term_names": [term.name for term in SITE_TERMS],
         "state_names": [name for field in SITE_STATE for name in field.fields()],
     }
     lines = [f"  {name} = {_literal(table)}," for name, table in tables.items()]
     return "\n".join(["local WIRE = {", *lines, f"  state_of = {_state_reader()},", "}"])
+
+
+_ARGUMENTS = {FieldType.FLAG: "ARGV[{}] == '1'", FieldType.NUMBER: "tonumber(ARGV[{}])", FieldType.TEXT: "ARGV[{}]"}
+
+
+def lua_locals(rows: Sequence[FieldRow]) -> str:
+    """Return the Lua text that gives each argument of a verb a name, and FIRST, the place behind them."""
+    names = ", ".join(row.name for row in rows)
+    values = ", ".join(_ARGUMENTS[row.type].format(place) for place, row in enumerate(rows, 1))
+    return f"local FIRST, {names} = {len(rows) + 1}, {values}"
 
 
 def _set_of(members: Iterable[str | int]) -> dict[str, Literal]:

@@ -4,19 +4,7 @@
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
--- ARGV 1: site
--- ARGV 2: rid
--- ARGV 3: token
--- ARGV 4: delayed, parked or dead
--- ARGV 5: ms to wait when delayed
--- ARGV 6: reason, one word
--- ARGV 7: ms for which the whole site rests, 0 for none
--- ARGV 8: details, one line
--- ARGV 9: cost of the attempt, as count_effort() reads it
--- ARGV 10: 1 when the page came and was unreadable, for the circuit breaker, else 0
--- ARGV 11: 1 to raise the site's backoff, else 0
--- ARGV 12: page, site or nothing: the scope of the failure. A site refuses requests for now, nothing was sent at all
--- ARGV 13: 1 when the site named the time of its rest, else 0
+-- ARGV: the locals of FailFields in frontier/wire/lease_end.py
 -- RETURNS 0: {0, released, state of the request, idle_state() of the site}
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
@@ -25,15 +13,15 @@
 -- less, and other pages are its probes. When they are refused until none was good in LATELY ms, the site means itself.
 local LONG_REST, SHORT_REST, LATELY = 60000, 3000, 120000
 
-local site = load_site(ARGV[1])
+local site = load_site(name)
 if not site then return {-1} end
-local rid, now = ARGV[2], now_ms()
-local entry = end_lease(site, rid, ARGV[3])
+local now = now_ms()
+local entry = end_lease(site, rid, token)
 if not entry then return {-2} end
 
 local stage, level, attempt, address, payload = string.match(entry, '^%d+ (%a+) (%d) (%d+) (%S+) (.*)$')
-local state, reason, took, scope = ARGV[4], ARGV[6], fetch_ms_of(ARGV[9]), ARGV[12]
-local rest, is_first = tonumber(ARGV[7]), tonumber(attempt) == 1
+local took = fetch_ms_of(effort)
+local rest, wait, is_first = rest_ms, delay_ms, tonumber(attempt) == 1
 
 -- Let the whole site rest.
 local function give_rest()
@@ -53,7 +41,6 @@ local function is_refused_last()
   return was_good_since(site, tonumber(string.match(site.open_breakers[stage], '^%d+')), address, stage)
 end
 
-local wait, is_named = tonumber(ARGV[5]), ARGV[13] == '1'
 local is_beside_good = scope == 'site' and was_good_since(site, now - LATELY, address)
 local waits_alone = is_beside_good and rest > LONG_REST
 if waits_alone then rest, wait, is_named = SHORT_REST, math.max(wait, rest), false end
@@ -65,7 +52,7 @@ if scope == 'site' then
   local is_all = not WIRE.strains[reason]  -- says nothing of the page, nor of the pace
   is_alone = is_alone and not is_all
   local is_refusing = refusal_of(site, stage)
-  if reason == WIRE.reason.LoginRefused then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. ARGV[8]) end
+  if reason == WIRE.reason.LoginRefused then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. details) end
   if reason == WIRE.reason.AllGone and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
     local board = redis.call('SRANDMEMBER', site.key .. ':boards')
     if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end
@@ -78,24 +65,24 @@ if scope == 'site' then
     remember_refused(site, stage, rid)
     give_rest()
     -- A refused probe says nothing of the pace.
-    if not is_refusing and not is_all then slow_down(site, ARGV[3], now, took) end
+    if not is_refusing and not is_all then slow_down(site, token, now, took) end
     state = waits_alone and 'delayed' or 'ready'
   else
     if not is_known and not was_refused then give_rest() end
     scope = 'page'
   end
-elseif ARGV[11] == '1' and (is_first or site.slow) and is_strained(site, address, now, took) then
+elseif slows_site and (is_first or site.slow) and is_strained(site, address, now, took) then
   give_rest()
-  slow_down(site, ARGV[3], now, took, not is_first)
+  slow_down(site, token, now, took, not is_first)
 end
-if state ~= 'ready' and refusal_of(site, stage) and ARGV[10] ~= '1' and is_probe(site, stage, rid) then
+if state ~= 'ready' and refusal_of(site, stage) and not says_nothing and is_probe(site, stage, rid) then
   note_refusal(site, stage, rid, reason, now, 1, false)  -- a probe that fails otherwise says nothing: another one goes
 end
 redis.call('HINCRBY', site.key, 'failed:' .. reason, 1)
 if scope ~= 'nothing' or reason == WIRE.reason.ArchiveFailed then note_no_page(site, reason, now) end
-count_effort(site, stage, ARGV[9])
-note_recent(site, now, entry, ARGV[9], reason)
-if ARGV[10] == '1' then note_bad_page(site, stage, rid, reason, now) end
+count_effort(site, stage, effort)
+note_recent(site, now, entry, effort, reason)
+if says_nothing then note_bad_page(site, stage, rid, reason, now) end
 if scope ~= 'page' then entry = table.concat({rid, stage, level, attempt - 1, address, payload}, ' ') end
 if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. reason, 1) end
 if state == 'ready' then
@@ -104,7 +91,7 @@ elseif state == 'delayed' then
   redis.call('ZADD', site.key .. ':delayed', now + wait, entry)
   schedule_look(site, now + wait)
 else
-  bury(site, entry, reason .. ' ' .. ARGV[8], now, state)
+  bury(site, entry, reason .. ' ' .. details, now, state)
 end
 local released = release(site, now)
 local idle = released > 0 and 0 or idle_state(site)

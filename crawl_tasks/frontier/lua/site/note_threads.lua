@@ -8,8 +8,7 @@
 -- RETURNS 0: {0, threads that are read once more}
 -- RETURNS -1: the site is not published
 
--- Threads that stayed short until only one of so many is read once more, as of truncated_threads.py: the lists count otherwise.
-local MOST, RARE = 5, 16
+local MOST, RARE = WIRE.limits.short_in_a_row, WIRE.limits.short_rare
 
 local site = load_site(ARGV[1])
 if not site then return {-1, 0} end
