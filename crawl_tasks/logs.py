@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import time
+import unicodedata
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Literal
@@ -29,6 +30,10 @@ _PASSWORD = re.compile(r"(://[^\s/:@\"']*):[^\s/\"']+@")
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(9), *range(11, 32), 127, *range(128, 160)]}
 _ESCAPED |= {code: f"\\u{code:04x}" for code in [0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]}
+
+
+# Unicode categories: control, format (such as right-to-left overrides), surrogate, line and paragraph separator.
+_UNSAFE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def _fields(record: logging.LogRecord) -> dict[str, object]:
@@ -53,6 +58,16 @@ def _stamp(record: logging.LogRecord) -> str:
 def for_terminal(text: str) -> str:
     r"""Return a text with control and direction characters as JSON spells them, as in \u009b, but line ends."""
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable(text: str, most: int = 500) -> str:
+    """Return a text of at most `most` characters, with control and direction characters as escapes."""
+    safe = "".join(_escaped(char) if unicodedata.category(char) in _UNSAFE else char for char in text[:most])
+    return safe + "…" if len(text) > most else safe
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def hide_passwords(text: str) -> str:

@@ -7,11 +7,11 @@ from contextlib import suppress
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.alert_state import AlertState
 from crawl_tasks.local.signals import Interrupts
-from crawl_tasks.logs import configure_logs
+from crawl_tasks.logs import configure_logs, printable
 from crawl_tasks.monitor.alerts.notifier import Notifier
 from crawl_tasks.monitor.alerts.receivers import read_receivers, text_of
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots

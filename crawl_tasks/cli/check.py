@@ -13,12 +13,12 @@ from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.installation import Fact, examine_machine, examine_places, examine_published, examine_redis
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
-from crawl_tasks.cli.terminal import echo_json, examples, printable
+from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
-from crawl_tasks.logs import hide_passwords
+from crawl_tasks.logs import hide_passwords, printable
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext, use_language

@@ -15,9 +15,8 @@ from typing import Self
 from crawl_tasks.cli.installation import LEAST_DISK_BYTES
 from crawl_tasks.cli.ledger import require_ledger
 from crawl_tasks.cli.local_environment import LocalEnvironment
-from crawl_tasks.cli.only_sites import OnlySites
 from crawl_tasks.cli.site_removal import removed_sites
-from crawl_tasks.cli.sites import publish_all
+from crawl_tasks.cli.sites import show_publication
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.admin.admin import Admin
@@ -35,9 +34,11 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
-from crawl_tasks.monitor.progress import Progress, Stored
+from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
-from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.snapshot import Snapshot, Stored
+from crawl_tasks.operate.only_sites import OnlySites
+from crawl_tasks.operate.publication import publish_all
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start_entry import first_page
@@ -166,7 +167,7 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
     require_ledger(local.settings, cells, plan.sites)
-    publish_all(local.settings, cells, plan.sites)
+    publish_all(local.settings, cells, plan.sites, show_publication)
     # Before the first scan is admitted, or the summary would leave out its requests.
     frontiers = cells.find(site.name for site in plan.sites)
     start = Start(time.monotonic(), snapshot_cells(cells, frontiers), stored.now())

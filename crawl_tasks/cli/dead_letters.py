@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from crawl_tasks.cli.terminal import printable
 from crawl_tasks.frontier.admin.failed import DeadLetter, FailedRequest, RejectedItem
 from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.logs import printable
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext
 

@@ -15,7 +15,6 @@ import click
 
 from crawl_tasks.cli.backend import is_redis_configured, open_cells
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
-from crawl_tasks.cli.demo_forum import ForumFiles, start_forum
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
@@ -25,6 +24,7 @@ from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.compare import compare_with_truth
+from crawl_tasks.local.demo_forum import ForumFiles, start_forum
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated

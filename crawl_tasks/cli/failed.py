@@ -12,13 +12,14 @@ import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells, require_ledger_here
 from crawl_tasks.cli.dead_letters import line_of, row_of
-from crawl_tasks.cli.terminal import echo_json, examples, printable
+from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import DeadLetters, FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.settings import Settings, load_settings

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import redis
 
-from crawl_tasks.cli.sites import checked_sites, site_files
 from crawl_tasks.errors import BackendError, ConfigError, NoTables
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
@@ -24,6 +23,7 @@ from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems import setup_kinds as kinds
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.operate.site_files import checked_sites, site_files
 from crawl_tasks.permissions import open_to_others
 from crawl_tasks.registry.site_publisher import is_public
 from crawl_tasks.settings import Settings

@@ -20,12 +20,13 @@ from rich.table import Table
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.one_page import one_fetcher
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.discovery import PUBLIC_PACE_S, HttpProbe, SiteAddress, place_of, propose_site_file
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
 from crawl_tasks.fetch.resolver import Resolver
+from crawl_tasks.logs import printable
+from crawl_tasks.operate.one_page import one_fetcher
 from crawl_tasks.permissions import write_public
 from crawl_tasks.proxy import read_proxy
 from crawl_tasks.settings import Settings, load_settings

@@ -10,10 +10,10 @@ from contextlib import nullcontext
 
 import click
 
-from crawl_tasks.cli.terminal import printable
 from crawl_tasks.errors import StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Operator
 from crawl_tasks.settings import Settings
 from crawl_tasks.store.upsert import Store

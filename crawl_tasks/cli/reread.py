@@ -17,13 +17,14 @@ from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import database_of, store_waiting
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import AccessDenied, Challenged, ConfigError, Fate, PageError
 from crawl_tasks.fetch.archive_reader import ArchivePage, archive_files, read_archive
 from crawl_tasks.fetch.http_client import Limits
 from crawl_tasks.fetch.http_status import failure
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Items, Stage
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.registry.site_publisher import LEASE_GRACE_S

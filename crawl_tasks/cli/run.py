@@ -13,7 +13,6 @@ from crawl_tasks.cli.ledger import ledger_line
 from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
-from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.summary import (
     crawl_stats,
     failed_pages,
@@ -23,16 +22,18 @@ from crawl_tasks.cli.summary import (
     report_of,
     stats_text,
 )
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Reach
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
+from crawl_tasks.operate.site_files import checked_sites
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.atomic_file import is_address, is_kept

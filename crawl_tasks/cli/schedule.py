@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
-from crawl_tasks.cli.terminal import echo_json, examples, printable
+from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
@@ -20,6 +20,7 @@ from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.cell_snapshots import join, snapshot_cells
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s

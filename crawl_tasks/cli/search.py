@@ -8,8 +8,8 @@ from typing import Final, Unpack
 import click
 
 from crawl_tasks.cli.selection_options import RowChoice, selection_of, selection_options
-from crawl_tasks.cli.terminal import examples, printable
-from crawl_tasks.logs import configure_logs
+from crawl_tasks.cli.terminal import examples
+from crawl_tasks.logs import configure_logs, printable
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.atomic_file import opened
 from crawl_tasks.store.output_format import FileFormat

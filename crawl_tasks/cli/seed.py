@@ -12,9 +12,10 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, FetchError, SiteError
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.logs import printable
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.settings import load_settings

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import click
 
 from crawl_tasks.cli.new import find_address, open_probe
-from crawl_tasks.cli.one_page import by_address, page_row
-from crawl_tasks.cli.sites import checked_sites
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import ConfigError, CrawlError
 from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.model import Fetched, Request
+from crawl_tasks.operate.one_page import by_address, page_row
+from crawl_tasks.operate.site_files import checked_sites
 from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings

@@ -11,10 +11,11 @@ import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.operator import operator, store_decisions, why_option
-from crawl_tasks.cli.terminal import examples, printable
+from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Decision
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.settings import Settings, load_settings

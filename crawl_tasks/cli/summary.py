@@ -17,9 +17,8 @@ from crawl_tasks.monitor.problems.installation_kinds import SHELVED
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN
-from crawl_tasks.monitor.progress import Stored
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
-from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.snapshot import Snapshot, Stored
 from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.static_report import crawl_report
 

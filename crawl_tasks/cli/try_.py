@@ -15,9 +15,7 @@ from rich.table import Table
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.one_page import by_address, one_fetcher, page_row
-from crawl_tasks.cli.sites import checked_sites, file_of, publisher_of
-from crawl_tasks.cli.terminal import echo_json, examples, printable
+from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.discovery import (
     PUBLIC_PACE_S,
     Coverage,
@@ -37,9 +35,12 @@ from crawl_tasks.fetch.redaction import items_without, redacted
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.logs import for_terminal
+from crawl_tasks.logs import for_terminal, printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.operate.one_page import by_address, one_fetcher, page_row
+from crawl_tasks.operate.publication import publisher_of
+from crawl_tasks.operate.site_files import checked_sites, file_of
 from crawl_tasks.registry.site_publisher import is_public, publish_site
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings

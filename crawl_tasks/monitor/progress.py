@@ -6,7 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Self
 
@@ -21,7 +21,7 @@ from crawl_tasks.monitor.history import History
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot, by_state
-from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.monitor.snapshot import Snapshot, Stored
 
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
@@ -33,14 +33,6 @@ COUNTED = ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "d
 """The columns of the table behind that of the site."""
 LINES_OF_SITE = 5
 """Three stages, all, and the line below them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """The counts of stored items."""
-
-    posts: int
-    comments: int
 
 
 class Pace:

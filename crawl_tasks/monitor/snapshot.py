@@ -28,6 +28,14 @@ BEAT_SILENT_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """The counts of stored items."""
+
+    posts: int
+    comments: int
+
+
+@dataclass(frozen=True, slots=True)
 class DownCell:
     """A cell that does not answer, with the reason, and the sites that stand still for it, as far as they are known."""
 

@@ -19,8 +19,7 @@ from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW
 from crawl_tasks.model import Items, Operator, Post
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
-from crawl_tasks.monitor.progress import Stored
-from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.monitor.snapshot import Stored, take_snapshot
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.tables import comments
 from crawl_tasks.store.thread_counts import ThreadCount

@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.one_page import one_fetcher
 from crawl_tasks.errors import CrawlError
 from crawl_tasks.fetch.fetcher import Fetcher
 from crawl_tasks.model import Comment, Post, Request, Stage
+from crawl_tasks.operate.one_page import one_fetcher
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site

@@ -17,9 +17,9 @@ import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.terminal import printable
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.local.redis_server import RedisServer
+from crawl_tasks.logs import printable
 from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.upsert import Store
 from tests.threaded_forum import ThreadedForum

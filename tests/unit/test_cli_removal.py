@@ -11,13 +11,13 @@ import redis
 from click.testing import Result
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.only_sites import OnlySites
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import Process
 from crawl_tasks.frontier.replies import NoLease
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Post, Request, Stage
+from crawl_tasks.operate.only_sites import OnlySites
 from crawl_tasks.store.queries import counts, remembered
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.store_task import OutboxConsumer
