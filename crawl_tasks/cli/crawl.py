@@ -12,10 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
-from crawl_tasks.cli.installation import LEAST_DISK_BYTES
-from crawl_tasks.cli.ledger import require_ledger
 from crawl_tasks.cli.local_environment import LocalEnvironment
-from crawl_tasks.cli.site_removal import removed_sites
 from crawl_tasks.cli.sites import show_publication
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
@@ -37,8 +34,11 @@ from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
 from crawl_tasks.monitor.snapshot import Snapshot, Stored
+from crawl_tasks.operate.installation import LEAST_DISK_BYTES
+from crawl_tasks.operate.ledger import require_ledger
 from crawl_tasks.operate.only_sites import OnlySites
 from crawl_tasks.operate.publication import publish_all
+from crawl_tasks.operate.removal import removed_sites
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start_entry import first_page

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 import click
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.operator import operator, store_decisions, why_option
+from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import examples
-from crawl_tasks.errors import CrawlError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.inspect.inspector import Inspector
-from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.operate import gates
 from crawl_tasks.settings import load_settings
-
-LOOK_EVERY_S = 0.2
 
 
 def sites_or_all(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,39 +60,12 @@ def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)
     chosen = selected_sites(cells, sites, everything=everything)
-    for name, frontier in chosen.items():
-        (frontier.sites.drain if drain else frontier.sites.pause)(name, by)
-    store_decisions(settings, cells)
+    tell_unstored((gates.drain if drain else gates.pause)(chosen, by, settings.database_url))
     if wait:
-        wait_until(chosen, attrgetter("open" if drain else "leased"), within_s)
+        gates.wait_until(chosen, attrgetter("open" if drain else "leased"), within_s)
     # Counted anew, since sites became quiet while the command waited.
-    for counts in count_sites(chosen):
+    for counts in gates.count_sites(chosen):
         done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
         click.echo(f"{counts.site} {done}; go on with: crawl-tasks resume {counts.site}")
     if everything:
         cells.require_all()
-
-
-def count_sites(sites: Mapping[str, Frontier]) -> list[RequestCounts]:
-    """Return the counts of sites in their order, in few calls to each cell."""
-    frontiers = {id(frontier): frontier for frontier in sites.values()}.values()
-    counted = {
-        counts.site: counts
-        for frontier in frontiers
-        for counts in Inspector(frontier).count_all([name for name, one in sites.items() if one is frontier])
-    }
-    return [counted[name] for name in sites]
-
-
-def wait_until(sites: Mapping[str, Frontier], busy_pages: Callable[[RequestCounts], int], within_s: float) -> None:
-    """Wait until no site has busy pages.
-
-    Raises:
-        CrawlError: a site is not quiet in time.
-    """
-    deadline = time.monotonic() + within_s
-    while busy := [counts.site for counts in count_sites(sites) if busy_pages(counts)]:
-        if time.monotonic() > deadline:
-            see = f"wait longer with --within, or see: crawl-tasks status {busy[0]}"
-            raise CrawlError(f"not quiet after {within_s:g} s: {', '.join(busy)}; {see}")
-        time.sleep(LOOK_EVERY_S)

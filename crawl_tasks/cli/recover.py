@@ -8,11 +8,10 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.local_environment import redis_for
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.signals import Interrupts
-from crawl_tasks.recovery.ages import loss_of
-from crawl_tasks.recovery.rebuild import Rebuilt, known_sites
+from crawl_tasks.operate.ledger import can_recover, recover
+from crawl_tasks.recovery.rebuild import Rebuilt
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.worker.ledger_watch import prepare_rebuild
 
 
 @click.command(epilog=examples("crawl-tasks recover", "crawl-tasks recover --force"))
@@ -33,7 +32,7 @@ def command(force: bool) -> None:
         Store(settings.database_url) as store,
     ):
         cells = open_cells(settings.model_copy(update={"redis_url": url}))
-        if not any(store.epoch(each.ledger) or loss_of(each, store) for each in cells.by_name.values()):
+        if not can_recover(cells, store):
             click.echo("the database holds nothing to rebuild from; to begin: crawl-tasks sites check")
             return
         done: list[Rebuilt] = []
@@ -45,11 +44,6 @@ def command(force: bool) -> None:
                 f" {rebuilt.boards} boards keep their schedule"
             )
 
-        for frontier in cells:
-            rebuild = prepare_rebuild(frontier, store, settings.contact, cells)
-            if force:
-                rebuild.run(known_sites(frontier, store, cells), report, walk=True)
-            else:
-                rebuild.run_if_lost(report)
+        recover(cells, store, settings.contact, report, is_forced=force)
         if not done:
             click.echo("nothing is lost: Redis holds the ledger that the database was filled from; --force rebuilds it")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.operator import operator, store_decisions, why_option
+from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.pause import selected_sites, sites_or_all
 from crawl_tasks.cli.terminal import examples
+from crawl_tasks.operate import gates
 from crawl_tasks.settings import load_settings
 
 
@@ -18,9 +19,10 @@ def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
     """Fetch again from SITES, or from all, after a pause."""
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)
-    for name, frontier in selected_sites(cells, sites, everything=everything).items():
-        frontier.sites.resume(name, by)
+    chosen = selected_sites(cells, sites, everything=everything)
+    is_stored = gates.resume(chosen, by, settings.database_url)
+    for name in chosen:
         click.echo(f"{name} goes on")
-    store_decisions(settings, cells)
+    tell_unstored(is_stored)
     if everything:
         cells.require_all()

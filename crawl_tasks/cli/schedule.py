@@ -10,7 +10,7 @@ import click
 from rich.cells import cell_len
 
 from crawl_tasks.cli.backend import chosen_sites, open_cells
-from crawl_tasks.cli.operator import operator, store_decisions, why_option
+from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
@@ -29,6 +29,7 @@ from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.operate.decisions import store_decisions
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
 from crawl_tasks.settings import load_settings
 
@@ -263,7 +264,7 @@ def _change(places: tuple[str, ...], act: Act, outcome: str, interval_ms: int = 
         done = Admin(cells.of(site)).board_schedule.change(site, boards, act, interval_ms, by)
         held = f", {done.held} stay held" if done.held else ""
         click.echo(f"{site}: {done.changed} {'board' if done.changed == 1 else 'boards'} {outcome}{held}")
-    store_decisions(settings, cells)
+    tell_unstored(store_decisions(settings.database_url, cells))
 
 
 def _wanted(cells: Cells, places: tuple[str, ...]) -> dict[str, list[str]]:

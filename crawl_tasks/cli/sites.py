@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.ledger import require_ledger
-from crawl_tasks.cli.operator import operator, store_decisions
+from crawl_tasks.cli.operator import operator, tell_unstored
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
 from crawl_tasks.cli.site_transfer import move
 from crawl_tasks.cli.terminal import examples
@@ -16,6 +15,8 @@ from crawl_tasks.discovery import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.logs import hide_passwords, printable
 from crawl_tasks.monitor.humanize import counted
+from crawl_tasks.operate.decisions import store_decisions
+from crawl_tasks.operate.ledger import require_ledger
 from crawl_tasks.operate.publication import Publication, publish_all, withdraw_others
 from crawl_tasks.operate.site_files import checked_sites, doubles, file_of, undrawn, unfit_revision
 from crawl_tasks.registry.site_registry import compile_site
@@ -62,7 +63,7 @@ def check(name: str | None, publish: bool) -> None:
                 click.echo(
                     f"{other}: its file is gone, so that no scan begins; for good: crawl-tasks sites remove {other}"
                 )
-        store_decisions(settings, cells)
+        tell_unstored(store_decisions(settings.database_url, cells))
         if len(published) < len(sites):
             raise BackendError("; ".join(map(str, cells.down.values())))
 

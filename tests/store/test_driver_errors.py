@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
 
-from crawl_tasks.cli.installation import Fact, examine_machine
 from crawl_tasks.errors import StoreError
 from crawl_tasks.model import Comment, Items
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
+from crawl_tasks.operate.installation import Fact, examine_machine
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.migrations import STEPS, version_after
 from crawl_tasks.store.upsert import Store, Written

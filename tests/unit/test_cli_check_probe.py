@@ -14,12 +14,12 @@ import pytest
 import redis
 
 from crawl_tasks.cli.check import REPLY_S
-from crawl_tasks.cli.installation import BUSY_S
 from crawl_tasks.errors import StoreError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.monitor.problems.setup_kinds import DATABASE_BUSY, DATABASE_DOWN, SETUP_KINDS
 from crawl_tasks.monitor.snapshot import BEAT_SILENT_MS
+from crawl_tasks.operate.installation import BUSY_S
 from crawl_tasks.store.upsert import Store
 from tests.frontier.by_hand import TERMS
 from tests.unit.command_line import run

@@ -29,8 +29,8 @@ from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.logs import ConsoleFormatter, JsonFormatter
 from crawl_tasks.model import State
 from crawl_tasks.monitor.history import History
-from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.progress import fitting_table, plain_text, site_table
+from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, Stored, take_snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
 from crawl_tasks.web.static_report import crawl_report, write_report
