@@ -17,6 +17,9 @@ import pytest
 if TYPE_CHECKING:
     from crawl_tasks.web.http_server import WebServer
 
+NO_DATABASE = "sqlite:////nowhere/crawl.db"
+"""The database of a status page on a machine without one."""
+
 
 @contextmanager
 def serving(server: TCPServer | WebServer, certificate: Path | None = None) -> Iterator[str]:

@@ -94,7 +94,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        actions = Actions(cells, partial(_read, cells, settings))
+        actions = Actions(cells, settings.database_url, partial(_read, cells, settings))
         server = ExporterServer(listen, snapshots, actions, login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error

@@ -8,6 +8,7 @@ from typing import Final
 
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts
 from crawl_tasks.cli.local_environment import LocalEnvironment
+from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.page_logs import slowest_pages
 from crawl_tasks.model import Stage
@@ -19,7 +20,7 @@ from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, Stored
-from crawl_tasks.web.actions import Actions
+from crawl_tasks.operate.failed import newest_failures
 from crawl_tasks.web.static_report import crawl_report
 
 MOST_NAMED: Final = 5
@@ -30,10 +31,9 @@ Stats = Mapping[str, int | float | str]
 
 def report_of(here: LocalEnvironment, start: Start, end: Snapshot, history: History, stats: Stats) -> str:
     """Return the report of a crawl as a page, with its failed pages and those that its logs show as the slowest."""
-    reads = Actions(here.cells)
     return crawl_report(
         gettext("crawl report"), start.snapshot, end, history, stats,
-        failed=[one for site in end.sites for one in reads.failed_requests(site.name)],
+        failed=_failures(here.cells, end),
         slowest=slowest_pages(here.supervisor.log_dir, start.snapshot.at_ms),
     )  # fmt: skip
 
@@ -139,8 +139,7 @@ def problems_of(start: Start, end: Snapshot) -> tuple[list[Problem], list[Proble
 
 def failed_pages(cells: Cells, end: Snapshot) -> list[str]:
     """Return a line for each of the newest failed pages, and one with the commands that show and retry them all."""
-    reads = Actions(cells)
-    failed = [page for site in end.sites for page in reads.failed_requests(site.name)] if end.given_up else []
+    failed = _failures(cells, end) if end.given_up else []
     if not failed:
         return []
     lines = [
@@ -152,6 +151,10 @@ def failed_pages(cells: Cells, end: Snapshot) -> list[str]:
         count=end.given_up,
     )
     return [*lines, command]
+
+
+def _failures(cells: Cells, end: Snapshot) -> list[FailedRequest]:
+    return [failure for site in end.sites for failure in newest_failures(cells.of(site.name), site.name)]
 
 
 def is_clean(end: Snapshot) -> bool:

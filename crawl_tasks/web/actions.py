@@ -16,16 +16,18 @@ from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.kept_pages import KeptPage
-from crawl_tasks.model import Operator, Request, State
+from crawl_tasks.model import Request, State
+from crawl_tasks.operate import gates
+from crawl_tasks.operate.decisions import operator
+from crawl_tasks.operate.failed import newest_failures, retry_page
 
 log = logging.getLogger(__name__)
 
 MOST_BOARDS = 300
-MOST_FAILED = 50
 MOST_SORTED = 50_000
 FAILED_ROWS = 200
 RETRIED_AT_ONCE = 1000
-_OPERATOR = Operator("the status page")
+_WHO = "the status page"
 _ORDERS: Mapping[str, Callable[[FailedRequest], tuple[object, ...]]] = {
     "newest": lambda one: (-one.at_ms,),
     "oldest": lambda one: (one.at_ms,),
@@ -58,9 +60,10 @@ class FailedFilter(NamedTuple):
 class Actions:
     """The reads and commands on the ledger that a browser may use."""
 
-    def __init__(self, cells: Cells, read: Read = lambda _page: {}) -> None:
+    def __init__(self, cells: Cells, database_url: str, read: Read = lambda _page: {}) -> None:
         """Make the actions. `read` returns the fields that today's rules read from a kept page."""
         self._cells = cells
+        self._database_url = database_url
         self._read = read
 
     def boards(self, site: str) -> list[BoardState]:
@@ -84,13 +87,7 @@ class Actions:
 
     def failed_requests(self, site: str) -> list[FailedRequest]:
         """Return some of the failed requests (dead or parked), the newest first."""
-        requests = Admin(self._cells.of(site)).failed.requests
-        found = [
-            one
-            for state in (State.PARKED, State.DEAD)
-            for one in islice(requests.list(Selection(site, state)), MOST_FAILED)
-        ]
-        return sorted(found, key=lambda one: -one.at_ms)
+        return newest_failures(self._cells.of(site), site)
 
     def failed_page(self, site: str, query: FailedFilter) -> list[FailedRequest]:
         """Return a page of a site's failed requests. Of more than MOST_SORTED, only so many are looked at."""
@@ -111,8 +108,8 @@ class Actions:
         kept = next((page for page in pages if page.rid == found.rid), None)
         return found, kept, self._read(kept) if kept else {}
 
-    def do(self, verb: str, site: str, rid: str = "") -> None:
-        """Run the command of a button, that of a single request with its `rid`.
+    def do(self, verb: str, site: str, rid: str = "", why: str = "") -> None:
+        """Run the command of a button with the reason for it, that of a single request with its `rid`.
 
         Raises:
             ConfigError: there is no such verb or site.
@@ -124,12 +121,11 @@ class Actions:
         requests = Admin(frontier).failed.requests
         match verb:
             case "pause":
-                frontier.sites.pause(site, _OPERATOR)
+                gates.pause({site: frontier}, operator(_WHO, why), self._database_url)
             case "resume":
-                frontier.sites.resume(site, _OPERATOR)
+                gates.resume({site: frontier}, operator(_WHO, why), self._database_url)
             case "retry" if rid:
-                one = cast(FailedRequest, requests.show(Selection(site, ids=(rid,))))
-                requests.readdress([(one, one.request.address)])  # under the address that it has
+                retry_page(frontier, site, rid)
             case "retry-dead":
                 requests.retry(Selection(site, State.DEAD, most=RETRIED_AT_ONCE))
             case "retry-parked":

@@ -268,7 +268,7 @@ class Visit:
             case ["logout"]:
                 return self._see("/", login.leave(session))
             case ["site", name, verb]:
-                self.server.actions.do(verb, name, form.get("rid", ""))
+                self.server.actions.do(verb, name, form.get("rid", ""), form.get("why", ""))
                 self.server.snapshots.forget()
                 return self._see(f"/site/{name}")
         return HttpAnswer("there is no such action\n", TEXT, HTTPStatus.NOT_FOUND)

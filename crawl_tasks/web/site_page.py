@@ -78,20 +78,20 @@ def _dropped(site: SiteSnapshot) -> str:
 def _actions(site: SiteSnapshot, user: WebUser) -> str:
     if not user.is_in:
         return ""
-    verbs = [("resume", gettext("resume"))] if site.is_paused or site.is_draining else []
-    verbs += [] if site.is_paused else [("pause", gettext("pause"))]
+    gates = [("resume", gettext("resume"))] if site.is_paused or site.is_draining else []
+    gates += [] if site.is_paused else [("pause", gettext("pause"))]
     dead, parked = _at_once(site.counts.dead), _at_once(site.counts.parked)
-    verbs += [("retry-dead", gettext("retry {count} given up", count=dead))] if site.counts.dead else []
-    verbs += [("retry-parked", gettext("retry {count} parked", count=parked))] if site.counts.parked else []
-    return (
-        '<div class="actions">'
-        + "".join(
-            f'<form method="post" action="/site/{escape(site.name)}/{verb}">{hidden(user)}'
-            f"<button>{text}</button></form>"
-            for verb, text in verbs
-        )
-        + "</div>"
-    )
+    retries = [("retry-dead", gettext("retry {count} given up", count=dead))] if site.counts.dead else []
+    retries += [("retry-parked", gettext("retry {count} parked", count=parked))] if site.counts.parked else []
+    # Kept with the decision, as the --why of the commands.
+    why = f'<label>{gettext("Reason")} <input name="why" maxlength="500"></label>'
+    forms = [_form(site, verb, f"{why}<button>{text}</button>", user) for verb, text in gates]
+    forms += [_form(site, verb, f"<button>{text}</button>", user) for verb, text in retries]
+    return f'<div class="actions">{"".join(forms)}</div>'
+
+
+def _form(site: SiteSnapshot, verb: str, content: str, user: WebUser) -> str:
+    return f'<form method="post" action="/site/{escape(site.name)}/{verb}">{hidden(user)}{content}</form>'
 
 
 def _at_once(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import Result
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.local.redis_server import RedisServer
@@ -18,6 +20,7 @@ from crawl_tasks.recovery.rebuild import Rebuild, known_sites
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.upsert import Store
+from crawl_tasks.web.actions import Actions
 from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.unit.command_line import run, site_text
 
@@ -100,6 +103,40 @@ def test_a_decision_that_was_taken_back_does_not_come_back(
 
     assert not is_paused(client, "one")
     assert frontier.produce()[0] == 2
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+def test_the_status_page_and_the_command_store_the_same_decision_at_once(
+    command: Command, frontier: Frontier, url: str, verb: str
+) -> None:
+    command("pause", "one", "two")
+    store_once(frontier, url)
+    page = Actions(Cells([frontier]), url)
+
+    assert command(verb, "one", "--why", "noise\x1b[2J").exit_code == 0
+    page.do(verb, "two", why="noise\x1b[2J")
+
+    with Store(url) as store:
+        by_command, by_page = sorted(store.decisions("test:"), key=lambda decision: decision.site)
+    assert (by_page.subject, by_page.value, by_page.why) == (by_command.subject, by_command.value, by_command.why)
+    assert (by_page.why, by_page.who) == ("noise\\x1b[2J", "the status page")
+    assert "@" in by_command.who
+    assert Admin(frontier).decisions.unstored() == []
+
+
+def test_a_decision_that_the_database_does_not_take_waits_in_redis(
+    command: Command, frontier: Frontier, client: redis.Redis, url: str
+) -> None:
+    command("pause", "two")
+    store_once(frontier, url)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+        connection.execute("create trigger full before insert on decisions begin select raise(abort, 'full'); end")
+
+    said = command("pause", "one", "--why", "x")
+
+    assert (said.exit_code, is_paused(client, "one")) == (0, True)
+    assert "a store worker writes this there" in said.stderr
+    assert [decision.subject for decision in Admin(frontier).decisions.unstored()] == ["gate"]
 
 
 def test_a_decision_without_a_database_at_hand_is_stored_by_the_next_store_task(

@@ -27,7 +27,7 @@ from crawl_tasks.web.local_addresses import is_loopback
 from crawl_tasks.web.login import Login
 from crawl_tasks.web.server import ExporterServer
 from crawl_tasks.web.snapshot_cache import SnapshotCache
-from tests.serving import serving
+from tests.serving import NO_DATABASE, serving
 from tests.store.rows import page
 from tests.unit.test_web_pages import CHROMIUM, PASSWORD, ask, browse
 from tests.waiting import eventually
@@ -75,7 +75,7 @@ def reading(
 ) -> Iterator[str]:
     with Store(f"sqlite:///{directory}/items.db") as store:
         fill(store, canary)
-    actions = Actions(Frontier(client, "test"))
+    actions = Actions(Frontier(client, "test"), NO_DATABASE)
     with (
         closing(ItemReader(f"sqlite:///{directory}/items.db", directory / "search.db")) as reader,
         serving(ExporterServer(("127.0.0.1", 0), SnapshotCache(away), actions, login, items=ItemPages(reader))) as url,
@@ -191,7 +191,7 @@ def test_without_a_password_stored_texts_are_shown_on_this_machine_alone() -> No
 
 def test_without_a_database_the_page_says_so(client: redis.Redis, tmp_path: Path) -> None:
     items = ItemPages(ItemReader(f"sqlite:///{tmp_path}/none.db", tmp_path / "search.db"))
-    actions = Actions(Frontier(client, "test"))
+    actions = Actions(Frontier(client, "test"), NO_DATABASE)
     with serving(ExporterServer(("127.0.0.1", 0), SnapshotCache(away), actions, Login(""), items=items)) as base:
         status, text, _ = ask(f"{base}/posts")
 

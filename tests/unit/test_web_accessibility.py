@@ -23,6 +23,7 @@ from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.login import Login
 from crawl_tasks.web.static_report import crawl_report
+from tests.serving import NO_DATABASE
 from tests.unit.test_item_pages import PAGES, reading, shown
 from tests.unit.test_web_pages import CHROMIUM, PASSWORD, an_hour_of, ask, browse, enter, populated, post, serve
 from tests.waiting import PATIENCE_S
@@ -86,7 +87,7 @@ def pages_of_the_crawl(client: redis.Redis) -> dict[str, str]:
     seen = list(an_hour_of(frontier))
     for one in seen:
         history.note(one)
-    [failed] = Actions(Cells([frontier])).failed_requests("busy-forum")[:1]
+    [failed] = Actions(Cells([frontier]), NO_DATABASE).failed_requests("busy-forum")[:1]
     slow = PageLog("busy-forum", "post", 4321, failed.request.address)
     report = crawl_report("A crawl", seen[0], seen[-1], history, {"pages": 7}, failed=[failed], slowest=[slow])
     pages = {"report": report}

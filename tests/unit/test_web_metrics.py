@@ -32,7 +32,7 @@ from crawl_tasks.web.login import Login
 from crawl_tasks.web.metrics import FAMILIES
 from crawl_tasks.web.server import ExporterServer
 from crawl_tasks.web.snapshot_cache import SnapshotCache
-from tests.serving import serving
+from tests.serving import NO_DATABASE, serving
 from tests.unit.command_line import run, site_text
 from tests.waiting import PATIENCE_S
 
@@ -141,7 +141,7 @@ def test_a_label_with_quotes_and_line_breaks_stays_one_label() -> None:
 @pytest.fixture
 def base(frontier: Frontier) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
-    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(Cells([frontier])), Login(""))) as url:
+    with serving(ExporterServer(("127.0.0.1", 0), look, Actions(Cells([frontier]), NO_DATABASE), Login(""))) as url:
         yield url
 
 

@@ -35,7 +35,7 @@ from crawl_tasks.web.login import Login
 from crawl_tasks.web.server import ExporterServer
 from crawl_tasks.web.snapshot_cache import SnapshotCache
 from tests.frontier.by_hand import TERMS, released
-from tests.serving import serving
+from tests.serving import NO_DATABASE, serving
 from tests.waiting import eventually
 
 EFFORT = Effort(200, 5000, 20_000, 80, 4)
@@ -118,7 +118,7 @@ def serve(frontier: Frontier, password: str) -> Iterator[str]:
     look = SnapshotCache(lambda: take_snapshot(frontier))
     for snapshot in an_hour_of(frontier):
         look.history.note(snapshot)
-    login, actions = Login(password), Actions(Cells([frontier]), read)
+    login, actions = Login(password), Actions(Cells([frontier]), NO_DATABASE, read)
     with serving(ExporterServer(("127.0.0.1", 0), look, actions, login, "http://127.0.0.1:5555")) as url:
         yield url
 
@@ -328,7 +328,7 @@ def test_while_redis_is_away_people_get_a_page_that_looks_again_and_programs_a_l
     def fail() -> Snapshot:
         raise RedisUnreachable("it is away")
 
-    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(Cells([frontier])), Login(""))
+    server = ExporterServer(("127.0.0.1", 0), SnapshotCache(fail), Actions(Cells([frontier]), NO_DATABASE), Login(""))
     with serving(server) as base:
         status, page, _ = ask(f"{base}/")
         told = [ask(f"{base}/{path}") for path in ("metrics", "healthz", "api/snapshot")]
@@ -491,7 +491,9 @@ def test_a_foreign_name_that_leads_here_gets_nothing(base: str, path: str, host:
 )
 def test_addresses_names_without_a_dot_and_named_hosts_are_answered(frontier: Frontier, host: str) -> None:
     snapshots = SnapshotCache(lambda: take_snapshot(frontier))
-    server = ExporterServer(("127.0.0.1", 0), snapshots, Actions(Cells([frontier])), Login(""), hosts=["web.example"])
+    server = ExporterServer(
+        ("127.0.0.1", 0), snapshots, Actions(Cells([frontier]), NO_DATABASE), Login(""), hosts=["web.example"]
+    )
 
     with serving(server) as url:
         assert say(url, f"GET /healthz HTTP/1.1\r\nHost: {host}").startswith(b"HTTP/1.1 200 ")

@@ -24,7 +24,7 @@ from crawl_tasks.web.item_pages import ItemPages
 from crawl_tasks.web.login import WRONG_A_MINUTE, AttemptLimit, Login
 from crawl_tasks.web.server import ExporterServer
 from crawl_tasks.web.snapshot_cache import SnapshotCache
-from tests.serving import serving
+from tests.serving import NO_DATABASE, serving
 
 PASSWORD = "correct-horse-battery"
 LOCAL = "Host: localhost"
@@ -38,7 +38,7 @@ def server(client: redis.Redis, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def exporter(client: redis.Redis, password: str) -> Iterator[str]:
     frontier = Frontier(client, "test")
     items = ItemPages(ItemReader("sqlite:////nowhere/none.db", None))  # type: ignore[arg-type]
-    snapshots, actions = SnapshotCache(lambda: take_snapshot(frontier)), Actions(Cells([frontier]))
+    snapshots, actions = SnapshotCache(lambda: take_snapshot(frontier)), Actions(Cells([frontier]), NO_DATABASE)
     with serving(ExporterServer(("127.0.0.1", 0), snapshots, actions, Login(password), items=items)) as url:
         yield url
 
