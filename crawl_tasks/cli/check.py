@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import click
 from rich.cells import set_cell_size
 
-from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.terminal import echo_json, examples
@@ -25,7 +25,9 @@ from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
+from crawl_tasks.operate.connection import name_standing
 from crawl_tasks.operate.installation import Fact, examine_machine, examine_places, examine_published, examine_redis
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.recovery.fsck import Check
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.store.upsert import Store

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from crawl_tasks.cli.local_environment import LocalEnvironment
-from crawl_tasks.cli.sites import show_publication
+from crawl_tasks.cli.sites import show_published
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.admin.admin import Admin
@@ -37,7 +37,7 @@ from crawl_tasks.monitor.snapshot import Snapshot, Stored
 from crawl_tasks.operate.installation import LEAST_DISK_BYTES
 from crawl_tasks.operate.ledger import require_ledger
 from crawl_tasks.operate.only_sites import OnlySites
-from crawl_tasks.operate.publication import publish_all
+from crawl_tasks.operate.publish import publish_all
 from crawl_tasks.operate.removal import removed_sites
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
@@ -167,7 +167,7 @@ def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
     """Publish the sites, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
     require_ledger(local.settings, cells, plan.sites)
-    publish_all(local.settings, cells, plan.sites, show_publication)
+    publish_all(local.settings, cells, plan.sites, show_published)
     # Before the first scan is admitted, or the summary would leave out its requests.
     frontiers = cells.find(site.name for site in plan.sites)
     start = Start(time.monotonic(), snapshot_cells(cells, frontiers), stored.now())

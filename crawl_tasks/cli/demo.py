@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import is_redis_configured, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.exits import Exit
@@ -31,6 +31,7 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
+from crawl_tasks.operate.connection import is_redis_configured
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.loader import load_site

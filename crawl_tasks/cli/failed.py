@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells, require_ledger_here
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.dead_letters import line_of, row_of
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import ConfigError
@@ -22,6 +22,7 @@ from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.logs import printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.output_language import gettext, use_language
+from crawl_tasks.operate.site_choice import chosen_sites, require_ledger_here
 from crawl_tasks.settings import Settings, load_settings
 
 KINDS = click.Choice([kind.value for kind in FailedKind])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crawl_tasks.cli.backend import is_redis_configured, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.fetch.file_limit import raise_file_limit
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.embedded import EmbeddedRedis, running_url
@@ -17,6 +17,7 @@ from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.local.state_lock import StateLock, is_held
 from crawl_tasks.local.supervisor import Supervisor
 from crawl_tasks.monitor.problems.kinds import Problem
+from crawl_tasks.operate.connection import is_redis_configured
 from crawl_tasks.operate.installation import open_files
 from crawl_tasks.settings import Settings
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.operate import gates
+from crawl_tasks.operate.pause import count_sites, drain_sites, pause_sites, wait_until
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.settings import load_settings
 
 
@@ -60,11 +61,11 @@ def command(sites: tuple[str, ...], *, everything: bool, drain: bool, wait: bool
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)
     chosen = selected_sites(cells, sites, everything=everything)
-    tell_unstored((gates.drain if drain else gates.pause)(chosen, by, settings.database_url))
+    tell_unstored((drain_sites if drain else pause_sites)(chosen, by, settings.database_url))
     if wait:
-        gates.wait_until(chosen, attrgetter("open" if drain else "leased"), within_s)
+        wait_until(chosen, attrgetter("open" if drain else "leased"), within_s)
     # Counted anew, since sites became quiet while the command waited.
-    for counts in gates.count_sites(chosen):
+    for counts in count_sites(chosen):
         done = f"drains, {counts.open} open, no new scan" if drain else f"is paused, {counts.leased} being fetched"
         click.echo(f"{counts.site} {done}; go on with: crawl-tasks resume {counts.site}")
     if everything:

@@ -6,13 +6,14 @@ from collections import Counter
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.logs import printable
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.operate.reread import reread
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.item_steps import read_steps

@@ -8,7 +8,7 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.pause import selected_sites, sites_or_all
 from crawl_tasks.cli.terminal import examples
-from crawl_tasks.operate import gates
+from crawl_tasks.operate.pause import resume_sites
 from crawl_tasks.settings import load_settings
 
 
@@ -20,7 +20,7 @@ def command(sites: tuple[str, ...], everything: bool, why: str) -> None:
     settings = load_settings()
     cells, by = open_cells(settings), operator(why)
     chosen = selected_sites(cells, sites, everything=everything)
-    is_stored = gates.resume(chosen, by, settings.database_url)
+    is_stored = resume_sites(chosen, by, settings.database_url)
     for name in chosen:
         click.echo(f"{name} goes on")
     tell_unstored(is_stored)

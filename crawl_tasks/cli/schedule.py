@@ -9,7 +9,7 @@ from itertools import islice
 import click
 from rich.cells import cell_len
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.errors import ConfigError
@@ -30,6 +30,7 @@ from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.operate.decisions import store_decisions
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
 from crawl_tasks.settings import load_settings
 

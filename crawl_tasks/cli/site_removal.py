@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import click
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
@@ -17,6 +17,7 @@ from crawl_tasks.logs import printable
 from crawl_tasks.model import Decision
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.operate import removal
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.schema import Site
 

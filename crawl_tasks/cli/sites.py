@@ -17,7 +17,7 @@ from crawl_tasks.logs import hide_passwords, printable
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.operate.decisions import store_decisions
 from crawl_tasks.operate.ledger import require_ledger
-from crawl_tasks.operate.publication import Publication, publish_all, withdraw_others
+from crawl_tasks.operate.publish import PublishResult, publish_all, withdraw_others
 from crawl_tasks.operate.site_files import checked_sites, doubles, file_of, undrawn, unfit_revision
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
@@ -56,7 +56,7 @@ def check(name: str | None, publish: bool) -> None:
         cells = open_cells(settings)
         require_ledger(settings, cells, sites)
         sites = without_removed(cells, sites, (name,) if name else ())
-        published = publish_all(settings, cells, sites, show_publication)
+        published = publish_all(settings, cells, sites, show_published)
         click.echo(f"published: {', '.join(published)}")
         if not name:
             for other in withdraw_others(cells, settings, {site.name for site in sites}, operator()):
@@ -85,17 +85,17 @@ def check_cases(settings: Settings, sites: list[Site]) -> None:
         raise ConfigError("\n".join([*map(printable, mistakes), "mend the rules, or keep the pages anew: try --save"]))
 
 
-def show_publication(publication: Publication) -> None:
+def show_published(result: PublishResult) -> None:
     """Print what the publication of a site changed beside the site."""
-    name = publication.site
-    if publication.failure:
-        click.echo(f"{name}: not published: {hide_passwords(publication.failure)}", err=True)
-    if publication.replaced:
-        click.echo(f"{name}: in place of another file, which {publication.replaced} published", err=True)
-    if publication.old_rules:
-        click.echo(publication.old_rules.advice(), err=True)
-    if publication.ready_again:
-        pages = counted(publication.ready_again, "failed page")
+    name = result.site
+    if result.failure:
+        click.echo(f"{name}: not published: {hide_passwords(result.failure)}", err=True)
+    if result.replaced:
+        click.echo(f"{name}: in place of another file, which {result.replaced} published", err=True)
+    if result.old_rules:
+        click.echo(result.old_rules.advice(), err=True)
+    if result.ready_again:
+        pages = counted(result.ready_again, "failed page")
         click.echo(f"{name}: {pages} with another address now, ready again")
 
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from crawl_tasks.cli.backend import chosen_sites, name_standing, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
@@ -20,6 +20,8 @@ from crawl_tasks.monitor.progress import Progress, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
+from crawl_tasks.operate.connection import name_standing
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.settings import Settings, load_settings
 
 

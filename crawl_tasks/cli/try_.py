@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crawl_tasks.cli.backend import chosen_sites, open_cells
+from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.discovery import (
@@ -39,7 +39,8 @@ from crawl_tasks.logs import for_terminal, printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.operate.one_page import by_address, one_fetcher, page_row
-from crawl_tasks.operate.publication import publisher_of
+from crawl_tasks.operate.publish import publisher_of
+from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.operate.site_files import checked_sites, file_of
 from crawl_tasks.registry.site_publisher import is_public, publish_site
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site

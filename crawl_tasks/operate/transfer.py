@@ -23,7 +23,7 @@ RENEW_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class TransferResult:
     """The move of a site from one cell to another, or its stay where both are the same."""
 
     site: str
@@ -35,7 +35,7 @@ class Move:
     """Whether the database has all decisions of the cell."""
 
 
-def move_sites(cells: Cells, sites: tuple[str, ...], database_url: str) -> Iterator[Move]:
+def move_sites(cells: Cells, sites: tuple[str, ...], database_url: str) -> Iterator[TransferResult]:
     """Move some sites, or all, to the cells that the hash gives them, and yield each move. Workers run meanwhile.
 
     Raises:
@@ -64,7 +64,7 @@ def _target_of(cells: Cells, site: str, source: Frontier) -> Frontier:
     return cells.by_name[begun if begun in cells.by_name else home_of(site, cells.names)]
 
 
-def _move(database_url: str, site: str, source: Frontier, target: Frontier) -> Move:
+def _move(database_url: str, site: str, source: Frontier, target: Frontier) -> TransferResult:
     began, keys, is_stored = time.monotonic(), 0, True
     with _locked(source, target) as renew:
         mover = SiteTransfer(site, source, target, renew)
@@ -79,7 +79,7 @@ def _move(database_url: str, site: str, source: Frontier, target: Frontier) -> M
                 raise
             keys = mover.arrive()
         mover.end()
-    return Move(site, source.cell, target.cell, keys, time.monotonic() - began, is_stored)
+    return TransferResult(site, source.cell, target.cell, keys, time.monotonic() - began, is_stored)
 
 
 def _wait_until_quiet(

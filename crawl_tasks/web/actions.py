@@ -17,9 +17,9 @@ from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Request, State
-from crawl_tasks.operate import gates
 from crawl_tasks.operate.decisions import operator
 from crawl_tasks.operate.failed import newest_failures, retry_page
+from crawl_tasks.operate.pause import pause_sites, resume_sites
 
 log = logging.getLogger(__name__)
 
@@ -121,9 +121,9 @@ class Actions:
         requests = Admin(frontier).failed.requests
         match verb:
             case "pause":
-                gates.pause({site: frontier}, operator(_WHO, why), self._database_url)
+                pause_sites({site: frontier}, operator(_WHO, why), self._database_url)
             case "resume":
-                gates.resume({site: frontier}, operator(_WHO, why), self._database_url)
+                resume_sites({site: frontier}, operator(_WHO, why), self._database_url)
             case "retry" if rid:
                 retry_page(frontier, site, rid)
             case "retry-dead":

@@ -20,7 +20,7 @@ from crawl_tasks.sites.site_json import dump_site
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class PublishResult:
     """The publication of a site, or its failure with the reason."""
 
     site: str
@@ -34,15 +34,15 @@ class Publication:
 
 
 def publish_all(
-    settings: Settings, cells: Cells, sites: Sequence[Site], announce: Callable[[Publication], None]
+    settings: Settings, cells: Cells, sites: Sequence[Site], announce: Callable[[PublishResult], None]
 ) -> list[str]:
     """Publish sites to their cells, announce each, and return the names of the published ones."""
     refuse_shared_hosts(cells, sites)
-    publications = [_publish(settings, cells, site, announce) for site in sites]
-    return [publication.site for publication in publications if not publication.failure]
+    results = [_publish(settings, cells, site, announce) for site in sites]
+    return [result.site for result in results if not result.failure]
 
 
-def _publish(settings: Settings, cells: Cells, site: Site, announce: Callable[[Publication], None]) -> Publication:
+def _publish(settings: Settings, cells: Cells, site: Site, announce: Callable[[PublishResult], None]) -> PublishResult:
     replaced, ours = "", publisher_of(settings)
     try:
         frontier = cells.of(site.name)
@@ -52,12 +52,12 @@ def _publish(settings: Settings, cells: Cells, site: Site, announce: Callable[[P
     except RedisUnreachable as error:
         if not cells.down:
             raise
-        publication = Publication(site.name, failure=str(error))
+        result = PublishResult(site.name, failure=str(error))
     else:
         old_rules = threads_read_before(settings.database_url, frontier, site.name)
-        publication = Publication(site.name, replaced=replaced, old_rules=old_rules, ready_again=moved)
-    announce(publication)
-    return publication
+        result = PublishResult(site.name, replaced=replaced, old_rules=old_rules, ready_again=moved)
+    announce(result)
+    return result
 
 
 def publisher_of(settings: Settings) -> str:

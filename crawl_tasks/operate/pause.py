@@ -1,4 +1,4 @@
-"""The gates of sites: pause, drain and resume, each for the command line and for the status page alike."""
+"""Pause, drain and resume of sites, each for the command line and for the status page alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crawl_tasks.operate.decisions import store_decisions
 LOOK_EVERY_S = 0.2
 
 
-def pause(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
+def pause_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
     """Lease nothing of some sites any more. Pages that are being fetched end.
 
     Return whether the database has the decisions already.
@@ -28,7 +28,7 @@ def pause(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> boo
     return store_decisions(database_url, sites.values())
 
 
-def drain(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
+def drain_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
     """Begin no scan of some sites any more, and finish their open requests.
 
     Return whether the database has the decisions already.
@@ -41,7 +41,7 @@ def drain(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> boo
     return store_decisions(database_url, sites.values())
 
 
-def resume(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
+def resume_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
     """End the pause or the drain of some sites. Return whether the database has the decisions already.
 
     Raises:
