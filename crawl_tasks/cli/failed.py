@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import wraps
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple
 
 import click
@@ -13,16 +12,14 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.dead_letters import line_of, row_of
 from crawl_tasks.cli.terminal import echo_json, examples
-from crawl_tasks.errors import ConfigError
-from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import DeadLetters, FailedKind, FailedRequest, Selection
+from crawl_tasks.frontier.admin.failed import FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.logs import printable
 from crawl_tasks.model import Stage, State
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.operate.site_choice import chosen_sites, require_ledger_here
+from crawl_tasks.operate.failed import FailedChoice, drop_failed, kept_pages, list_failed, retry_failed, show_failed
+from crawl_tasks.operate.site_choice import require_ledger_here
 from crawl_tasks.settings import Settings, load_settings
 
 KINDS = click.Choice([kind.value for kind in FailedKind])
@@ -66,7 +63,15 @@ class Chosen(NamedTuple):
         is_of_pages = bool(self.sites or self.selection._replace(ids=()) != Selection())
         if is_of_pages and self.kind not in (None, FailedKind.PAGE):
             raise click.UsageError(f"--site, --state, --reason and --stage choose pages, not a {self.kind}")
-        return [FailedKind.PAGE] if is_of_pages else [self.kind] if self.kind else list(FailedKind)
+        if is_of_pages:
+            return [FailedKind.PAGE]
+        return [self.kind] if self.kind else list(FailedKind)
+
+    def choice(self, kind: FailedKind, settings: Settings) -> FailedChoice:
+        """Return the choice of letters of one of the kinds."""
+        # `failed list` without options must work where no site is published: messages and items have no site.
+        needs_site = self.kind is not None or bool(self.sites)
+        return FailedChoice(kind, self.selection, self.sites, settings.start_key, needs_site)
 
 
 def choosing(command: Callable[..., None]) -> Callable[..., None]:
@@ -124,10 +129,9 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     cells = open_cells(settings)
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
-        parts = _parts(cells, settings, chosen, kind)
-        found = _kept(cells, chosen) if kept else chain.from_iterable(part.list(those) for part, those in parts)
+        entries = _kept(cells, chosen) if kept else list_failed(cells, chosen.choice(kind, settings))
         count, states = 0, set[State]()
-        for entry in islice(found, most):
+        for entry in islice(entries, most):
             count += 1
             if isinstance(entry, FailedRequest):
                 states.add(entry.state)
@@ -137,7 +141,9 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
                 click.echo(line_of(entry))
         if count and not as_json:
             # One entry beyond the limit tells that there are more, without a count of perhaps millions.
-            more = gettext("; more are not shown, --most {count} is the limit", count=most) if next(found, None) else ""
+            more = (
+                gettext("; more are not shown, --most {count} is the limit", count=most) if next(entries, None) else ""
+            )
             step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
             # Without the option, dead pages are retried.
             step += " --state parked" if states == {State.PARKED} else ""
@@ -153,36 +159,7 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
 def _kept(cells: Cells, chosen: Chosen) -> Iterator[KeptPage]:
     if chosen.selection.state or chosen.selection.reason:
         raise click.UsageError("--kept pages are chosen by --site and --stage")
-    for site, frontier in chosen_sites(cells, chosen.sites).items():
-        for stage in [chosen.selection.stage] if chosen.selection.stage else Stage:
-            yield from frontier.kept_pages.kept(site, stage)
-
-
-def _parts(
-    cells: Cells, settings: Settings, chosen: Chosen, kind: FailedKind
-) -> Iterator[tuple[DeadLetters, Selection]]:
-    """Return the dead letters of a kind with the selection from them: a pair for each cell, of pages for each site."""
-    if kind is not FailedKind.PAGE:
-        # A start key with {site} is a pattern for many keys, and no key to which entries of no site could go back.
-        start_key = settings.start_key if "{" not in settings.start_key else ""
-        for frontier in _holding(cells, kind, chosen.selection):
-            yield Admin(frontier).failed.of(kind, start_key), chosen.selection
-        return
-    # `failed list` without options must work where no site is published: messages and items have no site.
-    is_any = chosen.kind is None and not chosen.sites
-    for site, frontier in (cells.sites() if is_any else chosen_sites(cells, chosen.sites)).items():
-        yield Admin(frontier).failed.requests, chosen.selection._replace(site=site)
-
-
-def _holding(cells: Cells, kind: FailedKind, chosen: Selection) -> list[Frontier]:
-    """Return the cells that hold letters of a kind, with ids the one that holds these."""
-    every = list(cells)
-    for frontier in every if chosen.ids and len(every) > 1 else ():
-        with suppress(ConfigError):
-            list(Admin(frontier).failed.of(kind).list(chosen))
-            return [frontier]
-    # Without ids all, and where no cell has them, the first says so.
-    return every[:1] if chosen.ids else every
+    return kept_pages(cells, chosen.sites, chosen.selection.stage)
 
 
 @command.command(
@@ -198,12 +175,12 @@ def show(id_: str, *, kind: str, site: str | None) -> None:
         raise click.UsageError("name the site of a page, and of nothing else, with --site")
     settings = load_settings()
     chosen = Chosen(FailedKind(kind), (site,) if site else (), Selection(ids=(id_,)))
-    [(letters, selection)] = _parts(open_cells(settings), settings, chosen, FailedKind(kind))
-    letter = letters.show(selection)
+    cells = open_cells(settings)
+    letter = show_failed(cells, chosen.choice(FailedKind(kind), settings))
     for name, value in row_of(letter).items():
         click.echo(f"{name:<9} {printable(str(value), most=100_000)}")
     if isinstance(letter, FailedRequest):
-        for page in _kept(open_cells(settings), chosen._replace(selection=Selection(stage=letter.request.stage))):
+        for page in kept_pages(cells, chosen.sites, letter.request.stage):
             if page.rid == letter.rid and page.screenshot:
                 file = settings.state_dir / "screenshots" / f"{site}-{page.rid}.jpg"
                 file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -231,7 +208,7 @@ def retry(chosen: Chosen, *, ids: tuple[str, ...], everything: bool) -> None:
     """
     kind, chosen = _meant(chosen, ids, everything=everything)
     settings = load_settings()
-    total = sum(letters.retry(those) for letters, those in _parts(open_cells(settings), settings, chosen, kind))
+    total = retry_failed(open_cells(settings), chosen.choice(kind, settings))
     click.echo(WORDINGS[kind].tell(total, WORDINGS[kind].retried))
 
 
@@ -252,7 +229,7 @@ def drop(chosen: Chosen, *, ids: tuple[str, ...], everything: bool, yes: bool) -
     if not yes:
         click.confirm(f"Drop {_told(kind, chosen)}?", abort=True)
     settings = load_settings()
-    total = sum(letters.drop(those) for letters, those in _parts(open_cells(settings), settings, chosen, kind))
+    total = drop_failed(open_cells(settings), chosen.choice(kind, settings))
     click.echo(WORDINGS[kind].tell(total, "dropped"))
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import FailedRequest, Selection
+from crawl_tasks.frontier.admin.failed import FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
@@ -18,7 +18,7 @@ from crawl_tasks.frontier.inspect.recent import RecentPage
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Request, State
 from crawl_tasks.operate.decisions import operator
-from crawl_tasks.operate.failed import newest_failures, retry_page
+from crawl_tasks.operate.failed import FailedChoice, newest_failures, retry_failed, retry_page
 from crawl_tasks.operate.pause import pause_sites, resume_sites
 
 log = logging.getLogger(__name__)
@@ -118,7 +118,6 @@ class Actions:
         frontier = self._cells.of(site)
         if not frontier.sites.is_published(site):
             raise ConfigError("there is no such site")
-        requests = Admin(frontier).failed.requests
         match verb:
             case "pause":
                 pause_sites({site: frontier}, operator(_WHO, why), self._database_url)
@@ -127,9 +126,13 @@ class Actions:
             case "retry" if rid:
                 retry_page(frontier, site, rid)
             case "retry-dead":
-                requests.retry(Selection(site, State.DEAD, most=RETRIED_AT_ONCE))
+                self._retry(site, State.DEAD)
             case "retry-parked":
-                requests.retry(Selection(site, State.PARKED, most=RETRIED_AT_ONCE))
+                self._retry(site, State.PARKED)
             case _:
                 raise ConfigError("there is no such action")
         log.warning("an operator acted on the status page", extra={"site": site, "action": verb})
+
+    def _retry(self, site: str, state: State) -> None:
+        selection = Selection(state=state, most=RETRIED_AT_ONCE)
+        retry_failed(self._cells, FailedChoice(FailedKind.PAGE, selection, (site,)))
