@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import click
@@ -12,37 +11,22 @@ from rich.cells import cell_len
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored, why_option
 from crawl_tasks.cli.terminal import echo_json, examples
-from crawl_tasks.errors import ConfigError
-from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
-from crawl_tasks.frontier.admin.failed import Selection
-from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.reads import BoardState
 from crawl_tasks.logs import printable
-from crawl_tasks.model import Stage, State
-from crawl_tasks.monitor.cell_snapshots import join, snapshot_cells
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.freshness import SHARE, expected_delay_s
 from crawl_tasks.monitor.humanize import duration
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.report import board_row
-from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.operate.decisions import store_decisions
+from crawl_tasks.operate.schedule import board_states, boards_at, change_schedule, obstacles
 from crawl_tasks.operate.site_choice import chosen_sites
-from crawl_tasks.queues import CONTROL_QUEUE, LIST_QUEUE, QUEUES
 from crawl_tasks.settings import load_settings
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-MOST_PARKED = 20
-HOLDING_SCANS = frozenset({
-    "CrawlHalted", "CrawlRunOnly", "CrawlBeatSilent", "CrawlNoWorker", "CrawlOutboxFull", "CrawlRedisRefuses",
-    "CrawlRedisMemory", "CrawlPaused", "CrawlDraining", "CrawlSiteWithoutFile", "CrawlBacklogFull", "CrawlResting",
-    "CrawlQuarantined",
-})  # fmt: skip
-"""Problems with which a board may be due and no scan of it begin."""
-_OTHER_QUEUES = frozenset(QUEUES) - {LIST_QUEUE, CONTROL_QUEUE}
 LEAST_S, MOST_S = 1.0, 31_536_000.0
 LEAST_SHOWN = 0.001
 """The least rate of a board that is shown, in new replies an hour."""
@@ -101,9 +85,9 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
     settings = load_settings()
     use_language(settings.language)
     cells = open_cells(settings)
-    wanted = {site: set(boards) for site, boards in _wanted(cells, places).items()}
+    wanted = {site: set(boards) for site, boards in boards_at(cells, places).items()}
     chosen = chosen_sites(cells, tuple(wanted))
-    rows = (row for row in _boards_of(chosen) if not wanted or row[1].board in wanted[row[0]])
+    rows = (row for row in board_states(chosen) if not wanted or row[1].board in wanted[row[0]])
     for site, board, now_ms in islice(rows, most):
         if as_json:
             echo_json({"site": site, **board_row(board), "now_ms": now_ms})
@@ -124,14 +108,6 @@ def _show_expected(frontier: Frontier, site: str) -> None:
     if median is not None:
         text = "{site}: half of the new replies are expected within {median}, 95 % within {most}"
         click.echo(gettext(text, site=site, median=duration(median), most=duration(most)))
-
-
-def _boards_of(sites: Mapping[str, Frontier]) -> Iterator[tuple[str, BoardState, int]]:
-    """Yield the boards of sites, those first that are gone, each with the time by the clock of its Redis."""
-    for site, frontier in sites.items():
-        now_ms = frontier.clock_ms()
-        for board in sorted(Inspector(frontier).boards(site), key=lambda one: not one.gone_at_ms):
-            yield site, board, now_ms
 
 
 def board_line(site: str, board: BoardState, now_ms: int) -> str:
@@ -224,21 +200,6 @@ def now(places: tuple[str, ...]) -> None:
         click.echo(line, err=True)
 
 
-def obstacles(sites: Mapping[str, Frontier]) -> Iterator[str]:
-    """Yield the reasons why no scan of some sites begins, with remedies."""
-    snapshot = join([take_snapshot(frontier, [site]) for site, frontier in sites.items()])
-    problems = CurrentProblems(snapshot)
-    found = [*problems.installation, *(one for site in snapshot.sites for one in problems.own(site))]
-    yield from (one.advice() for one in found if one.name in HOLDING_SCANS and one.subject not in _OTHER_QUEUES)
-    for site, frontier in sites.items():
-        parked = Admin(frontier).failed.requests.list(Selection(site, State.PARKED, stage=Stage.LIST))
-        boards = sorted({one.request.key for one in islice(parked, MOST_PARKED)})
-        if boards:
-            retry = f"crawl-tasks failed retry --site {site} --state parked --stage list"
-            names = ", ".join(map(printable, boards))
-            yield f"{site}: a page of {names} is parked, and holds its scan; mend it, then {retry}"
-
-
 @command.command(
     short_help="Stop scanning boards until `go`.",
     epilog=examples("crawl-tasks schedule hold demo/3", "crawl-tasks schedule go demo/3"),
@@ -260,21 +221,8 @@ def go(places: tuple[str, ...], why: str) -> None:
 
 def _change(places: tuple[str, ...], act: Act, outcome: str, interval_ms: int = 0, why: str = "") -> None:
     settings = load_settings()
-    cells, by = open_cells(settings), operator(why)
-    for site, boards in _wanted(cells, places).items():
-        done = Admin(cells.of(site)).board_schedule.change(site, boards, act, interval_ms, by)
-        held = f", {done.held} stay held" if done.held else ""
-        click.echo(f"{site}: {done.changed} {'board' if done.changed == 1 else 'boards'} {outcome}{held}")
+    cells = open_cells(settings)
+    for site, changed, held in change_schedule(cells, places, act, operator(why), interval_ms):
+        still_held = f", {held} stay held" if held else ""
+        click.echo(f"{site}: {changed} {'board' if changed == 1 else 'boards'} {outcome}{still_held}")
     tell_unstored(store_decisions(settings.database_url, cells))
-
-
-def _wanted(cells: Cells, places: tuple[str, ...]) -> dict[str, list[str]]:
-    wanted: dict[str, list[str]] = {}
-    for place in places:
-        site, _, board = place.partition("/")
-        frontier = chosen_sites(cells, (site,))[site]
-        known = [state.board for state in Inspector(frontier).boards(site)]
-        if board and board not in known:
-            raise ConfigError(f"site {site} has no board {board!r}; crawl-tasks schedule list {site} names them")
-        wanted.setdefault(site, []).extend([board] if board else known)
-    return wanted

@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.schedule import HOLDING_SCANS, span
+from crawl_tasks.cli.schedule import span
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
@@ -17,6 +17,7 @@ from crawl_tasks.frontier.retry import Verdict
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.problems.registry import KINDS
+from crawl_tasks.operate.schedule import HOLDING_SCANS
 from tests.far import FarServer
 from tests.frontier.by_hand import TERMS, board
 from tests.unit.command_line import Command, run, site_text, write_site
