@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 import click
 from rich.cells import set_cell_size
@@ -13,36 +12,18 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.terminal import echo_json, examples
-from crawl_tasks.errors import RedisUnreachable
-from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.logs import hide_passwords, printable
-from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.monitor.output_language import gettext, use_language
-from crawl_tasks.monitor.problems.installation_kinds import REDIS_DOWN
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
-from crawl_tasks.monitor.problems.registry import find_problems
-from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
-from crawl_tasks.operate.connection import name_standing
-from crawl_tasks.operate.installation import Fact, examine_machine, examine_places, examine_published, examine_redis
-from crawl_tasks.operate.site_choice import chosen_sites
-from crawl_tasks.recovery.fsck import Check
-from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.store.upsert import Store
+from crawl_tasks.operate.check import RepairReport, Result, examine, is_unusable
+from crawl_tasks.operate.installation import Fact
+from crawl_tasks.settings import load_settings
 
 REPLY_S: Final = 2.5
 """Time in seconds for which a Redis that hangs is waited for: health checks wait for five seconds in all."""
 
-
-class RepairReport(NamedTuple):
-    """A problem that was found and mended."""
-
-    problem: Problem
-
-
-Result = RequestCounts | Fact | Problem | RepairReport
 
 _COLOURS = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "red"}
 
@@ -69,61 +50,10 @@ def command(
     report = _Report(is_json=as_json)
     settings = load_settings()
     use_language("en" if as_json else settings.language)
-    for result in _results(settings, sites, deep=deep or mend, mend=mend, at_rest=at_rest):
+    open_quickly = partial(open_cells, settings, reply_s=REPLY_S)
+    for result in examine(settings, open_quickly, sites, deep=deep or mend, mend=mend, at_rest=at_rest):
         report.add(result)
     ctx.exit(report.end())
-
-
-def _results(settings: Settings, names: tuple[str, ...], *, deep: bool, mend: bool, at_rest: bool) -> Iterator[Result]:
-    try:
-        cells = open_cells(settings, reply_s=REPLY_S)
-    except RedisUnreachable as error:
-        # Without Redis the machine can still be examined, and often shows the cause.
-        yield REDIS_DOWN.problem(reason=error)
-        yield from examine_machine(settings)
-        return
-    chosen = chosen_sites(cells, names) if names else None
-    snapshot = name_standing(settings, snapshot_cells(cells, chosen))
-    if at_rest:
-        snapshot = replace(snapshot, is_at_rest=True)
-    yield from (site.counts for site in snapshot.sites)
-    # A list, because the deep check depends on whether the database was found usable.
-    machine = list(examine_machine(settings))
-    yield from machine
-    for frontier in cells:
-        for found in examine_redis(frontier, settings):
-            yield found._replace(cell=frontier.cell) if isinstance(found, Problem) else found
-    if snapshot.processes:
-        workers = counted(len(snapshot.processes), "worker")
-        versions = ", ".join(sorted({one.version for one in snapshot.processes if one.version}))
-        text = gettext("{workers} alive, version {version}" if versions else "{workers} alive", workers=workers,
-                       version=versions)  # fmt: skip
-        yield Fact("workers", text)
-    yield from find_problems(snapshot)
-    yield from examine_published(settings, snapshot)
-    yield from examine_places(cells)
-    if deep and not any(_is_unusable(result) for result in machine):
-        with Store(settings.database_url) as store:
-            yield from _look_deep(cells, store, list(chosen.items()) if chosen else [], mend=mend)
-
-
-def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *, mend: bool) -> Iterator[Result]:
-    """Yield the findings of the deep check of each cell, with one of its chosen sites if there are any."""
-    everywhere = cells.sites().keys()
-    for frontier in cells:
-        own = [name for name, one in chosen if one is frontier]
-        if chosen and not own:
-            continue
-        # Where a cell does not answer, nobody knows which sites are missing.
-        elsewhere = store.kept_sites(frontier.ledger).keys() if cells.down else everywhere - set(frontier.sites.names())
-        check = Check(frontier, store, own, elsewhere)
-        for found in check.run(mend=mend):
-            yield RepairReport(found.problem) if found.location.is_mended else found.problem
-        yield from check.disagreements()
-
-
-def _is_unusable(result: Result) -> bool:
-    return isinstance(result, Problem) and result.name in (REDIS_DOWN.name, DATABASE_DOWN.name)
 
 
 class _Report:
@@ -147,7 +77,7 @@ class _Report:
         else:
             mended = gettext("{count} mended, ", count=len(self._mended)) if self._mended else ""
             click.echo(f"{mended}{counted(len(self._to_do), 'problem')}")
-        if any(_is_unusable(result) for result in self._results):
+        if any(is_unusable(result) for result in self._results):
             return Exit.BACKEND
         return Exit.FAILURES if self._to_do else Exit.OK
 
