@@ -14,12 +14,11 @@ from pathlib import Path
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.cli.run import PROCESSES
-from crawl_tasks.cli.summary import crawl_stats, report_of
+from crawl_tasks.cli.sites import show_published
+from crawl_tasks.cli.summary import report_of
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
 from crawl_tasks.errors import ConfigError
@@ -32,6 +31,10 @@ from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.operate.connection import is_redis_configured
+from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, watch
+from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
+from crawl_tasks.operate.stored_counts import StoredCounts
+from crawl_tasks.operate.summary import crawl_stats
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.loader import load_site
@@ -191,7 +194,7 @@ def _crawl(
             base = start_forum(here.supervisor, files, mutate=mutate, latency_ms=latency_ms)
             plan = plan.of([moved(plan.sites[0], base)])
             progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
-            start = begin(here, plan, stored)
+            start = begin(here, plan, stored, show_published)
             if not plan.has_workers:
                 progress.say(how_to_start_workers(here.settings.state_dir))
             finish = watch(here, plan, start, stored, progress)

@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from crawl_tasks.cli.crawl import Finish
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
-from crawl_tasks.cli.summary import Stats, is_clean, stats_text
+from crawl_tasks.cli.summary import stats_text
 from crawl_tasks.cli.terminal import own_name
 from crawl_tasks.local.compare import Comparison, needless_requests, requests_by_path
 from crawl_tasks.local.demo_forum import ForumFiles
 from crawl_tasks.logs import hide_passwords, printable
 from crawl_tasks.monitor.snapshot import Snapshot
+from crawl_tasks.operate.crawl import Finish
+from crawl_tasks.operate.summary import Stats, is_clean
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from crawl_tasks.cli.backend import open_cells
-from crawl_tasks.cli.local_environment import redis_for
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.operate.ledger import can_recover, recover
+from crawl_tasks.operate.local_environment import redis_for
 from crawl_tasks.recovery.rebuild import Rebuilt
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.upsert import Store

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.crawl import Finish, Plan, Start, StoredCounts, begin, start_processes, watch
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.ledger import ledger_line
-from crawl_tasks.cli.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.site_removal import without_removed
-from crawl_tasks.cli.summary import (
-    crawl_stats,
-    failed_pages,
-    is_clean,
-    note_short_threads,
-    problems_of,
-    report_of,
-    stats_text,
-)
+from crawl_tasks.cli.sites import show_published
+from crawl_tasks.cli.summary import report_of, stats_text
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import printable
 from crawl_tasks.model import Reach
-from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
+from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, tell_end, watch
+from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.operate.site_files import checked_sites
+from crawl_tasks.operate.stored_counts import StoredCounts
+from crawl_tasks.operate.summary import crawl_stats, failed_pages, is_clean, note_short_threads, problems_of
 from crawl_tasks.settings import load_settings
-from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.atomic_file import is_address, is_kept
 from crawl_tasks.store.export import export
 from crawl_tasks.store.output_format import format_of
 from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.web.static_report import require_place, write_report
-from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
 PROCESSES = click.IntRange(0, 64)
 
@@ -150,16 +140,6 @@ def command(
     ctx.exit(code)
 
 
-def tell_end(cells: Cells, sites: Iterable[Site], finish: Finish) -> None:
-    """Tell the hooks of some sites that their crawl has ended."""
-    hooks = HookRunner()
-    for site in sites:
-        hooks.tell(site.name, site.hooks, "site_finished", reason=finish.value)
-    hooks.finish(HANGS_AFTER_S)
-    for name, counted in take_counted().items():
-        cells.of(name).count_own({name: counted})
-
-
 def crawl(
     here: LocalEnvironment, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None
 ) -> tuple[int, list[str]]:
@@ -171,7 +151,7 @@ def crawl(
             flower = start_processes(here, plan)
             if flower:
                 progress.say(f"Flower: {flower}")
-            start = begin(here, plan, stored)
+            start = begin(here, plan, stored, show_published)
             finish = watch(here, plan, start, stored, progress)
             # Before the end of a crawl that was interrupted, threads are on their way.
             while finish is Finish.IDLE and note_short_threads(here, plan, stored):

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.crawl import Finish
-from crawl_tasks.cli.run import tell_end
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
@@ -21,6 +19,7 @@ from crawl_tasks.model import Request, Stage
 from crawl_tasks.model.own_counters import MOST_NAMES, OWN_FAILURES, count, put_back, take_counted
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.operate.crawl import Finish, tell_end
 from crawl_tasks.queues import QUEUES
 from crawl_tasks.schedule.ticker import Ticker
 from crawl_tasks.sites.event_hooks import Hooks

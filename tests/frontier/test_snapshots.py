@@ -9,7 +9,6 @@ from importlib import resources
 import pytest
 import redis
 
-from crawl_tasks.cli.crawl import is_idle
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.board_schedule import Act
 from crawl_tasks.frontier.admin.failed import Selection
@@ -22,6 +21,7 @@ from crawl_tasks.frontier.scripts import Verb
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage, State
 from crawl_tasks.monitor.cell_snapshots import KEPT_MS, Snapshots
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.operate.crawl import is_idle
 from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released
 from tests.waiting import eventually
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from crawl_tasks.cli.crawl import Start
-from crawl_tasks.cli.summary import problems_of
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
@@ -20,6 +18,8 @@ from crawl_tasks.model import Items, Operator, Post
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import Stored, take_snapshot
+from crawl_tasks.operate.crawl import Start
+from crawl_tasks.operate.summary import problems_of
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.store.tables import comments
 from crawl_tasks.store.thread_counts import ThreadCount

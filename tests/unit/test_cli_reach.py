@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import redis
 
-from crawl_tasks.cli.crawl import Plan, is_idle, walk
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.frontier.cells import Cells
@@ -16,6 +15,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Items, Lease, Parsed, Priority, Reach
 from crawl_tasks.monitor.snapshot import take_snapshot
+from crawl_tasks.operate.crawl import Plan, is_idle, walk
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.command_line import run, site_text, write_site

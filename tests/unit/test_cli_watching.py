@@ -17,9 +17,7 @@ import pytest
 import redis
 from rich.console import Console
 
-from crawl_tasks.cli.crawl import Finish, Start
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.summary import crawl_stats
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import FailedRequest
@@ -33,6 +31,8 @@ from crawl_tasks.monitor.progress import fitting_table, plain_text, site_table
 from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot, Stored, take_snapshot
 from crawl_tasks.monitor.top import COLUMNS, recent, top_table
+from crawl_tasks.operate.crawl import Finish, Start
+from crawl_tasks.operate.summary import crawl_stats
 from crawl_tasks.web.static_report import crawl_report, write_report
 from tests.unit.command_line import run
 from tests.unit.test_web_pages import post, work

@@ -9,7 +9,6 @@ import pytest
 import redis
 from rich.console import Console
 
-from crawl_tasks.cli.crawl import is_idle, scan_all
 from crawl_tasks.errors import NoTurn, ParseError
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
@@ -20,6 +19,7 @@ from crawl_tasks.model import Items, Lease, Parsed, Post, Request, Stage
 from crawl_tasks.monitor.progress import Pace, Progress, clock, plain_text
 from crawl_tasks.monitor.report import snapshot_row
 from crawl_tasks.monitor.snapshot import Snapshot, take_snapshot
+from crawl_tasks.operate.crawl import is_idle, scan_all
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.unit.command_line import site_text

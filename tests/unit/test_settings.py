@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from crawl_tasks.cli.local_environment import environment
 from crawl_tasks.errors import SettingsError
+from crawl_tasks.operate.local_environment import environment
 from crawl_tasks.settings import load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.fetch.file_limit import raise_file_limit
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.local.embedded import EmbeddedRedis, running_url
@@ -17,7 +16,7 @@ from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.local.state_lock import StateLock, is_held
 from crawl_tasks.local.supervisor import Supervisor
 from crawl_tasks.monitor.problems.kinds import Problem
-from crawl_tasks.operate.connection import is_redis_configured
+from crawl_tasks.operate.connection import connect_cells, is_redis_configured
 from crawl_tasks.operate.installation import open_files
 from crawl_tasks.settings import Settings
 
@@ -49,7 +48,7 @@ def local_environment(settings: Settings, report: Callable[[str], None]) -> Iter
         # Without an idle exit: the supervisor would start the worker again.
         actual = settings.model_copy(update={"redis_url": url, "state_dir": state_dir.absolute(), "idle_exit_s": 0.0})
         with Supervisor(state_dir / "logs", environment(actual), interrupts, report) as supervisor:
-            yield LocalEnvironment(actual, open_cells(actual), supervisor)
+            yield LocalEnvironment(actual, connect_cells(actual), supervisor)
 
 
 def _allow_files(report: Callable[[str], None]) -> None:

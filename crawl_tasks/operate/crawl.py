@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Self
+from typing import Protocol
 
-from crawl_tasks.cli.local_environment import LocalEnvironment
-from crawl_tasks.cli.sites import show_published
 from crawl_tasks.errors import BackendError, ConfigError
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.frontier.admin.admin import Admin
@@ -26,33 +21,38 @@ from crawl_tasks.local.error_logs import ErrorLogs
 from crawl_tasks.local.jobs import FLOWER_PORT, Workers, beat_job, flower_job, in_cell, worker_jobs
 from crawl_tasks.local.redis_server import port_near
 from crawl_tasks.model import FULL_REACH, Reach, Stage, State
+from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.cell_snapshots import keep_marks, snapshot_cells
 from crawl_tasks.monitor.output_language import gettext
 from crawl_tasks.monitor.problems.installation_kinds import LOST_LEDGER
-from crawl_tasks.monitor.problems.registry import CurrentProblems
-from crawl_tasks.monitor.problems.setup_kinds import DISK_FULL
-from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.monitor.progress_watchdog import ProgressWatchdog
 from crawl_tasks.monitor.snapshot import Snapshot, Stored
-from crawl_tasks.operate.installation import LEAST_DISK_BYTES
 from crawl_tasks.operate.ledger import require_ledger
+from crawl_tasks.operate.local_environment import LocalEnvironment
 from crawl_tasks.operate.only_sites import OnlySites
-from crawl_tasks.operate.publish import publish_all
+from crawl_tasks.operate.problem_log import ProblemLog
+from crawl_tasks.operate.publish import PublishResult, publish_all
 from crawl_tasks.operate.removal import removed_sites
+from crawl_tasks.operate.stored_counts import StoredCounts
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board, Site
 from crawl_tasks.sites.start_entry import first_page
-from crawl_tasks.store.queries import counts
-from crawl_tasks.store.thread_counts import ThreadCount
-from crawl_tasks.store.upsert import Store
+from crawl_tasks.worker.hook_runner import HANGS_AFTER_S, HookRunner
 
 LOOK_EVERY_S = 0.25
 SILENCE_ALLOWED_S = 60.0
 """Outage of Redis or the database that ends the crawl, in seconds. The workers wait as long."""
 HOW_TO_RECOVER = "crawl-tasks recover (CRAWL_RECOVER=auto does so by itself); the run goes on after it"
-COUNT_PAUSE_S = 1.0
-COUNT_SHARE = 20
-"""The inverse share of time that counting may take: one part in twenty."""
+
+
+class Screen(Protocol):
+    """The place where a crawl shows its progress."""
+
+    def say(self, line: str) -> None:
+        """Show a line that stays."""
+
+    def show(self, snapshot: Snapshot, stored: Stored | None = None) -> None:
+        """Show the state of this moment in place of the last one."""
 
 
 class Finish(StrEnum):
@@ -102,43 +102,6 @@ class Start:
     stored: Stored
 
 
-class StoredCounts:
-    """The counts of stored posts and comments of some sites, read so seldom that counting costs little."""
-
-    def __init__(self, database_url: str, sites: list[str]) -> None:
-        # `open` creates the tables: a database that cannot be used ends the command before any process starts.
-        self._store = Store(database_url).open()
-        self._sites = set(sites)
-        self._last = Stored(0, 0)
-        self._next = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._store.close()
-
-    def now(self) -> Stored:
-        """Return a count of this moment."""
-        rows = [row for row in counts(self._store) if row.site in self._sites]
-        return Stored(sum(row.fetched_posts for row in rows), sum(row.comments for row in rows))
-
-    def short_threads(self, site: Site) -> list[ThreadCount]:
-        """Return the threads with fewer replies than their lists count, the worst first."""
-        counted = self._store.thread_counts(site.name, rules=site.count_rules)
-        return sorted((thread for thread in counted if thread.is_short), key=lambda row: row.stored - row.listed)
-
-    def lately(self) -> Stored:
-        """Return a recent count."""
-        started = time.monotonic()
-        if started >= self._next:
-            self._last = self.now()
-            # Counting takes longer as the database grows, so the pause is a multiple of the last count.
-            took = time.monotonic() - started
-            self._next = started + max(COUNT_PAUSE_S, COUNT_SHARE * took)
-        return self._last
-
-
 def start_processes(local: LocalEnvironment, plan: Plan) -> str:
     """Start the workers, beat and Flower of a plan. Return the address of Flower, or an empty text."""
     if plan.has_flower and find_spec("flower") is None:
@@ -163,11 +126,13 @@ def start_processes(local: LocalEnvironment, plan: Plan) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def begin(local: LocalEnvironment, plan: Plan, stored: StoredCounts) -> Start:
-    """Publish the sites, and admit a scan of every board when the plan ends at idle."""
+def begin(
+    local: LocalEnvironment, plan: Plan, stored: StoredCounts, announce: Callable[[PublishResult], None]
+) -> Start:
+    """Publish the sites and announce each, and admit a scan of every board when the plan ends at idle."""
     cells = local.cells
     require_ledger(local.settings, cells, plan.sites)
-    publish_all(local.settings, cells, plan.sites, show_published)
+    publish_all(local.settings, cells, plan.sites, announce)
     # Before the first scan is admitted, or the summary would leave out its requests.
     frontiers = cells.find(site.name for site in plan.sites)
     start = Start(time.monotonic(), snapshot_cells(cells, frontiers), stored.now())
@@ -212,7 +177,7 @@ def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
     return frontier.admit(site.name, [scan._replace(reach=plan.reach) for scan in scans]).new if scans else 0
 
 
-def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, progress: Progress) -> Finish:
+def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, screen: Screen) -> Finish:
     """Show the progress until the end of the plan. Without an end only a KeyboardInterrupt ends the crawl.
 
     Says why nothing moves, and with an end gives up when nothing is left that will move by itself.
@@ -222,7 +187,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
         CrawlError: a necessary process died.
     """
     names = [site.name for site in plan.sites]
-    only = OnlySites(local.cells, names, progress.say)
+    only = OnlySites(local.cells, names, screen.say)
     answered = time.monotonic()
     watchdog = ProgressWatchdog()
     reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
@@ -233,14 +198,14 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             if plan.has_workers:
                 only.renew(snapshot.processes, local.supervisor.pids())
             keep_marks(local.cells, snapshot)
-            progress.show(snapshot, stored.lately())
+            screen.show(snapshot, stored.lately())
             if plan.until_idle and is_idle(snapshot, local.cells, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE
             watchdog.note(snapshot)
             gives_up = plan.until_idle and watchdog.gives_up(snapshot)
             if watchdog.is_still(snapshot):
                 for line in reasons.news(snapshot, with_processes=gives_up):
-                    progress.say(gettext("nothing moves: {reason}", reason=line))
+                    screen.say(gettext("nothing moves: {reason}", reason=line))
             if gives_up:
                 return Finish.STANDSTILL
             answered = time.monotonic()
@@ -249,15 +214,15 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             if time.monotonic() - answered > SILENCE_ALLOWED_S:
                 raise
             for line in reasons.unsaid([str(error)]):
-                progress.say(gettext("waiting: {reason}", reason=line))
+                screen.say(gettext("waiting: {reason}", reason=line))
         except ConfigError as error:
             names = still_wanted(local.cells, names)
             if not names:
-                progress.say(f"{error}; an operator removed what this run crawls")
+                screen.say(f"{error}; an operator removed what this run crawls")
                 return Finish.IDLE
             # Redis was emptied. Nothing is lost that the database knows, so the run waits for its recovery.
             for line in reasons.unsaid([f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}"]):
-                progress.say(gettext("waiting: {reason}", reason=line))
+                screen.say(gettext("waiting: {reason}", reason=line))
         time.sleep(LOOK_EVERY_S)
 
 
@@ -265,31 +230,6 @@ def still_wanted(cells: Cells, names: Sequence[str]) -> list[str]:
     """Return the sites that no operator has removed."""
     removed = removed_sites(cells, list(names))
     return [name for name in names if name not in removed]
-
-
-class ProblemLog:
-    """The reasons for which a crawl does not move, each told once: problems, a full disk, errors in the logs."""
-
-    def __init__(self, directory: Path, errors: ErrorLogs) -> None:
-        self._directory = directory
-        self._errors = errors
-        self._said: set[str] = set()
-
-    def news(self, snapshot: Snapshot, *, with_processes: bool) -> list[str]:
-        """Return the reasons that were not told yet, with missing processes only where there was time to start them."""
-        current = CurrentProblems(snapshot)
-        problems = current.installation if with_processes else current.beside_processes
-        texts = [problem.advice() for site in snapshot.sites for problem in (*problems, *current.own(site))]
-        if shutil.disk_usage(self._directory).free < LEAST_DISK_BYTES:
-            texts.append(DISK_FULL.problem(path=self._directory).advice())
-        return self.unsaid([*texts, *self._errors.news()])
-
-    def unsaid(self, texts: Iterable[str]) -> list[str]:
-        """Return the texts that were not told yet. Texts that differ in numbers are one."""
-        new = {re.sub(r"\d+", "", text): text for text in texts}
-        found = [text for kind, text in new.items() if kind not in self._said]
-        self._said |= new.keys()
-        return found
 
 
 def is_idle(snapshot: Snapshot, cells: Cells, since_ms: int, scanned: Callable[[str], bool] = lambda _: True) -> bool:
@@ -309,3 +249,13 @@ def _is_settled(board: BoardState, since_ms: int) -> bool:
     """Return whether a board was scanned since then, or waits for an operator."""
     # A scan that is not over while nothing is open hangs on a parked list page, and a held board has none.
     return board.scanned_at_ms >= since_ms or board.open_pages > 0 or board.is_held
+
+
+def tell_end(cells: Cells, sites: Iterable[Site], finish: Finish) -> None:
+    """Tell the hooks of some sites that their crawl has ended."""
+    hooks = HookRunner()
+    for site in sites:
+        hooks.tell(site.name, site.hooks, "site_finished", reason=finish.value)
+    hooks.finish(HANGS_AFTER_S)
+    for name, counted in take_counted().items():
+        cells.of(name).count_own({name: counted})
