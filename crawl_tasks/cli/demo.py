@@ -6,14 +6,12 @@ The state between runs is its own. A reset touches nothing of other crawls.
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.run import PROCESSES
@@ -21,91 +19,23 @@ from crawl_tasks.cli.sites import show_published
 from crawl_tasks.cli.summary import report_of
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
-from crawl_tasks.errors import ConfigError
 from crawl_tasks.local.compare import compare_with_truth
 from crawl_tasks.local.demo_forum import ForumFiles, start_forum
-from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.jobs import Workers
 from crawl_tasks.local.signals import Terminated
-from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.operate.connection import is_redis_configured
 from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, watch
+from crawl_tasks.operate.demo import at_address, demo_settings, require_own_backends, start_anew
 from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.operate.stored_counts import StoredCounts
 from crawl_tasks.operate.summary import crawl_stats
-from crawl_tasks.settings import Settings, load_settings
-from crawl_tasks.sites.crawl_policy import Interval
+from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.sites.schema import Site
 from crawl_tasks.store.export import export
-from crawl_tasks.store.queries import counts
 from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.web.static_report import require_place, write_report
-
-ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
-"""The scan interval of the demo, longer than a run. A second scan within a run would blur the count of requests."""
-
-
-def demo_settings(settings: Settings) -> Settings:
-    """Return settings with a state directory, and so a Redis and database, of the demo unless others are set."""
-    state_dir = settings.state_dir / "demo"
-    # The forum is on a port of this machine that no site file names.
-    changed: dict[str, object] = {"state_dir": state_dir, "private_hosts": f"{settings.private_hosts} 127.0.0.1"}
-    if "database_url" not in settings.model_fields_set:
-        changed["database_url"] = f"sqlite:///{state_dir.absolute() / 'crawl.db'}"
-    return settings.model_copy(update=changed)
-
-
-def moved(site: Site, base: str) -> Site:
-    """Return the site of the demo at the address of the forum, to be scanned once."""
-    return site.relocated(base).model_copy(update={"interval": ONE_SCAN})
-
-
-def start_anew(settings: Settings) -> None:
-    """Empty the state directory of the demo.
-
-    Raises:
-        ConfigError: a demo or the Redis of one runs there, or the directory cannot be emptied.
-    """
-    state_dir = settings.state_dir
-    with (
-        StateLock(state_dir / "crawl.lock", "a crawl runs here"),
-        StateLock(state_dir / "redis.lock", "its Redis runs"),
-    ):
-        end_left_over(state_dir / URL_FILE)
-        for entry in state_dir.iterdir():
-            # Both locks are held here. A deleted lock file would let another process take a new one of the same name.
-            if entry.suffix == ".lock":
-                continue
-            try:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            except OSError as error:
-                raise ConfigError(f"{entry}: cannot be removed: {error.strerror}; remove it by hand") from error
-
-
-def require_own_backends(configured: Settings, *, fresh: bool) -> None:
-    """Refuse a configured Redis that serves other sites, and a reset of a configured Redis or database in use.
-
-    Raises:
-        ConfigError: the configured Redis or database serves something else. Nothing was changed.
-    """
-    if is_redis_configured(configured):
-        published = open_cells(configured).sites()
-        if set(published) - {"demo"} or (fresh and published):
-            raise ConfigError(
-                f"CRAWL_REDIS_URL: {configured.redis_url} serves {', '.join(published)} already;"
-                " unset it for the demo, or give it an empty database (redis://HOST:PORT/5)"
-            )
-    if fresh and "database_url" in configured.model_fields_set:
-        with Store(configured.database_url) as store:
-            if counts(store, "demo"):
-                raise ConfigError(
-                    f"CRAWL_DATABASE_URL: {configured.database_url} holds a demo already, and --fresh empties only"
-                    " the demo's own directory; unset it, or name an empty database"
-                )
 
 
 @click.command(
@@ -192,7 +122,7 @@ def _crawl(
         with here.supervisor, progress:
             flower = start_processes(here, plan)
             base = start_forum(here.supervisor, files, mutate=mutate, latency_ms=latency_ms)
-            plan = plan.of([moved(plan.sites[0], base)])
+            plan = plan.of([at_address(plan.sites[0], base)])
             progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
             start = begin(here, plan, stored, show_published)
             if not plan.has_workers:

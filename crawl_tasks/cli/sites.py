@@ -1,4 +1,4 @@
-"""`crawl-tasks sites check`: reads every site file, shows all mistakes, publishes the sites to the workers."""
+"""`crawl-tasks sites`: `check` reads and publishes the site files, `move` brings sites to their cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.operator import operator, tell_unstored
 from crawl_tasks.cli.site_removal import flush, list_, remove, without_removed
-from crawl_tasks.cli.site_transfer import move
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.discovery import Difference, cases_of, replay
 from crawl_tasks.errors import BackendError, ConfigError
@@ -19,6 +18,7 @@ from crawl_tasks.operate.decisions import store_decisions
 from crawl_tasks.operate.ledger import require_ledger
 from crawl_tasks.operate.publish import PublishResult, publish_all, withdraw_others
 from crawl_tasks.operate.site_files import checked_sites, doubles, file_of, undrawn, unfit_revision
+from crawl_tasks.operate.transfer import move_sites
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.schema import Site
@@ -30,7 +30,6 @@ def command() -> None:
 
 
 command.add_command(list_)
-command.add_command(move)
 command.add_command(flush)
 command.add_command(remove)
 
@@ -106,3 +105,23 @@ def describe(site: Site) -> str:
     stages = ", ".join(stage.value for stage in site.stages)
     pace = f"{gate.window} in flight" + (f", one every {gate.delay_s:g} s" if gate.delay_s else ", no delay")
     return f"{site.name}: OK: {site.base}, {boards}, {stages}; {pace}; at most {gate.max_backlog} open"
+
+
+@command.command(
+    short_help="Bring sites to the cells that the hash gives them.",
+    epilog=examples("crawl-tasks sites move", "crawl-tasks sites move demo"),
+)
+@click.argument("sites", nargs=-1)
+def move(sites: tuple[str, ...]) -> None:
+    """Move SITES, or all, to the cells that the hash gives them. Workers run meanwhile.
+
+    A site stands still while it moves, and keeps all: requests, duplicate guard, schedule, counters, decisions. After a
+    command that was cut off, the next one goes on.
+    """
+    settings = load_settings()
+    for step in move_sites(open_cells(settings), sites, settings.database_url):
+        is_moved = step.source != step.target
+        where = f"moved from {step.source} to {step.target}" if is_moved else f"stays in {step.source}"
+        tell_unstored(step.is_stored)
+        click.echo(f"{step.site}: {where}, {step.keys} keys, stood still for {step.stood_still_s:.1f} s")
+    click.echo("every site is in its cell" if not sites else f"in their cells: {', '.join(sites)}")

@@ -1,0 +1,77 @@
+"""The place of the demo: a state directory of its own, and no Redis or database of other crawls."""
+
+from __future__ import annotations
+
+import shutil
+
+from crawl_tasks.errors import ConfigError
+from crawl_tasks.local.embedded import URL_FILE, end_left_over
+from crawl_tasks.local.state_lock import StateLock
+from crawl_tasks.operate.connection import connect_cells, is_redis_configured
+from crawl_tasks.settings import Settings
+from crawl_tasks.sites.crawl_policy import Interval
+from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.queries import counts
+from crawl_tasks.store.upsert import Store
+
+ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
+"""The scan interval of the demo, longer than a run. A second scan within a run would blur the count of requests."""
+
+
+def demo_settings(settings: Settings) -> Settings:
+    """Return settings with a state directory, and so a Redis and database, of the demo unless others are set."""
+    state_dir = settings.state_dir / "demo"
+    # The forum is on a port of this machine that no site file names.
+    changed: dict[str, object] = {"state_dir": state_dir, "private_hosts": f"{settings.private_hosts} 127.0.0.1"}
+    if "database_url" not in settings.model_fields_set:
+        changed["database_url"] = f"sqlite:///{state_dir.absolute() / 'crawl.db'}"
+    return settings.model_copy(update=changed)
+
+
+def at_address(site: Site, base: str) -> Site:
+    """Return the site of the demo at the address of the forum, to be scanned once."""
+    return site.relocated(base).model_copy(update={"interval": ONE_SCAN})
+
+
+def start_anew(settings: Settings) -> None:
+    """Empty the state directory of the demo.
+
+    Raises:
+        ConfigError: a demo or the Redis of one runs there, or the directory cannot be emptied.
+    """
+    state_dir = settings.state_dir
+    with (
+        StateLock(state_dir / "crawl.lock", "a crawl runs here"),
+        StateLock(state_dir / "redis.lock", "its Redis runs"),
+    ):
+        end_left_over(state_dir / URL_FILE)
+        for entry in state_dir.iterdir():
+            # Both locks are held here. A deleted lock file would let another process take a new one of the same name.
+            if entry.suffix == ".lock":
+                continue
+            try:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            except OSError as error:
+                raise ConfigError(f"{entry}: cannot be removed: {error.strerror}; remove it by hand") from error
+
+
+def require_own_backends(configured: Settings, *, fresh: bool) -> None:
+    """Refuse a configured Redis that serves other sites, and a reset of a configured Redis or database in use.
+
+    Raises:
+        ConfigError: the configured Redis or database serves something else. Nothing was changed.
+    """
+    if is_redis_configured(configured):
+        published = connect_cells(configured).sites()
+        if set(published) - {"demo"} or (fresh and published):
+            raise ConfigError(
+                f"CRAWL_REDIS_URL: {configured.redis_url} serves {', '.join(published)} already;"
+                " unset it for the demo, or give it an empty database (redis://HOST:PORT/5)"
+            )
+    if fresh and "database_url" in configured.model_fields_set:
+        with Store(configured.database_url) as store:
+            if counts(store, "demo"):
+                raise ConfigError(
+                    f"CRAWL_DATABASE_URL: {configured.database_url} holds a demo already, and --fresh empties only"
+                    " the demo's own directory; unset it, or name an empty database"
+                )
