@@ -101,9 +101,9 @@ def command(
             else:
                 rows = export(store, out, selection, written_as, overwrite=force, note=note)
         if choice["sites"] and not rows:
-            there = ", ".join(sorted(count.site for count in counts(store))) or "none"
+            known = ", ".join(sorted(count.site for count in counts(store))) or "none"
             click.echo(
-                f"nothing of that is stored of site {', '.join(choice['sites'])}; sites with posts: {there}", err=True
+                f"nothing of that is stored of site {', '.join(choice['sites'])}; sites with posts: {known}", err=True
             )
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)

@@ -120,7 +120,7 @@ def _read(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
     if trial.error:
         return {"nothing": trial.error}
     fields = (*trial.coverage(), *trial.comments())
-    return {one.field: f"{one.filled} of {one.records}{one.sample and ': '}{one.sample}" for one in fields}
+    return {row.field: f"{row.filled} of {row.records}{row.sample and ': '}{row.sample}" for row in fields}
 
 
 def write_files(directory: Path) -> None:

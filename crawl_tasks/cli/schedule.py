@@ -39,10 +39,10 @@ class Duration(click.ParamType[float]):
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return a duration in seconds."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
-        if found is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip())
+        if match is None:
             self.fail(f"{value!r} is no duration; write 90, 90s, 5m, 2h or 1d", param, ctx)
-        seconds = float(found[1]) * _UNITS[found[2]]
+        seconds = float(match[1]) * _UNITS[match[2]]
         if not LEAST_S <= seconds <= MOST_S:
             self.fail(f"{value!r} is not between a second and a year", param, ctx)
         return seconds
@@ -88,18 +88,18 @@ def list_(places: tuple[str, ...], most: int, as_json: bool) -> None:
     wanted = {site: set(boards) for site, boards in boards_at(cells, places).items()}
     chosen = chosen_sites(cells, tuple(wanted))
     rows = (row for row in board_states(chosen) if not wanted or row[1].board in wanted[row[0]])
-    for site, board, now_ms in islice(rows, most):
+    for name, board, now_ms in islice(rows, most):
         if as_json:
-            echo_json({"site": site, **board_row(board), "now_ms": now_ms})
+            echo_json({"site": name, **board_row(board), "now_ms": now_ms})
         else:
-            click.echo(board_line(site, board, now_ms))
+            click.echo(board_line(name, board, now_ms))
     # One board beyond the limit tells that there are more, without reading all of them.
     if not as_json and next(rows, None):
         click.echo(gettext("more boards are not shown; --most {count} is the limit", count=most))
-    for one in () if as_json else snapshot_cells(cells, chosen).sites:
-        if one.expected is not None:
-            _show_expected(chosen[one.name], one.name)
-            click.echo(gettext("{site}: {text}", site=one.name, text=one.expected))
+    for site in () if as_json else snapshot_cells(cells, chosen).sites:
+        if site.expected is not None:
+            _show_expected(chosen[site.name], site.name)
+            click.echo(gettext("{site}: {text}", site=site.name, text=site.expected))
 
 
 def _show_expected(frontier: Frontier, site: str) -> None:

@@ -64,13 +64,13 @@ def offers(page: Fetched, opened: CompiledSite | None, request: Request | None) 
     document = Document(page, opened.site.encoding if opened else None)
 
     def css(selector: str, attr: str | None = None) -> list[str | None]:
-        found = find_all(document.root, selector)
-        return [one.attributes.get(attr) if attr else " ".join(one.text().split()) for one in found]
+        elements = find_all(document.root, selector)
+        return [node.attributes.get(attr) if attr else " ".join(node.text().split()) for node in elements]
 
     def xpath(path: str) -> list[str]:
-        found = document.xml.xpath(path)
-        many = found if isinstance(found, list) else [found]
-        return [" ".join((one if isinstance(one, str) else _text(one)).split()) for one in many]
+        value = document.xml.xpath(path)
+        matches = value if isinstance(value, list) else [value]
+        return [" ".join((match if isinstance(match, str) else _text(match)).split()) for match in matches]
 
     def read() -> dict[str, object]:
         if opened is None or request is None:
@@ -86,7 +86,8 @@ def offers(page: Fetched, opened: CompiledSite | None, request: Request | None) 
         "request": request,
     }
     functions: tuple[Callable[..., object], ...] = (css, xpath, read)
-    return made | {one.__name__: one for one in functions} | ({"json": document.json} if _is_json(page) else {})
+    made |= {function.__name__: function for function in functions}
+    return made | ({"json": document.json} if _is_json(page) else {})
 
 
 def run_line(source: str, names: dict[str, object]) -> None:

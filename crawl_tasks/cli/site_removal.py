@@ -82,11 +82,11 @@ def list_() -> None:
         publisher = frontier.sites.publisher(name) or "an older version"
         cell = f" to the cell {frontier.cell}" if frontier.cell else ""
         click.echo(f"{name}: published from {printable(publisher)}{cell}")
-        for one in Admin(frontier).decisions.of([name]):
-            click.echo(f"  {told(one)}")
+        for decision in Admin(frontier).decisions.of([name]):
+            click.echo(f"  {decision_line(decision)}")
 
 
-def told(decision: Decision) -> str:
+def decision_line(decision: Decision) -> str:
     """Return a decision as one line."""
     since = datetime.fromtimestamp(decision.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     by = f" by {decision.who}" if decision.who else ""
@@ -100,8 +100,9 @@ def without_removed(cells: Iterable[Frontier], sites: list[Site], named: tuple[s
         ConfigError: no site is left.
     """
     removed = {} if named else removal.removed_sites(cells, [site.name for site in sites])
-    for name, one in removed.items():
-        click.echo(f"{name}: left out, {told(one)}; crawl-tasks sites check {name} brings it back", err=True)
+    for name, decision in removed.items():
+        line = decision_line(decision)
+        click.echo(f"{name}: left out, {line}; crawl-tasks sites check {name} brings it back", err=True)
     if not (left := [site for site in sites if site.name not in removed]):
         raise ConfigError("every site of the sites directory was removed; name the one to bring back")
     return left

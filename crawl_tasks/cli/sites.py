@@ -77,9 +77,9 @@ def check_cases(settings: Settings, sites: list[Site]) -> None:
     for site in sites:
         directory = cases_of(file_of(settings, site.name))
         if directory.is_dir():
-            found = list(replay(directory, compile_site(site, settings.contact)))
-            mistakes += [f"{one.case}: {one.what}" for one in found if isinstance(one, Difference)]
-            click.echo(f"{site.name}: {sum(isinstance(one, Path) for one in found)} kept pages read as before")
+            cases = list(replay(directory, compile_site(site, settings.contact)))
+            mistakes += [f"{case.case}: {case.what}" for case in cases if isinstance(case, Difference)]
+            click.echo(f"{site.name}: {sum(isinstance(case, Path) for case in cases)} kept pages read as before")
     if mistakes:
         raise ConfigError("\n".join([*map(printable, mistakes), "mend the rules, or keep the pages anew: try --save"]))
 

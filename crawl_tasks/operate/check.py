@@ -78,14 +78,14 @@ def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *
     """Yield the findings of the deep check of each cell, with one of its chosen sites if there are any."""
     everywhere = cells.sites().keys()
     for frontier in cells:
-        own = [name for name, one in chosen if one is frontier]
+        own = [name for name, home in chosen if home is frontier]
         if chosen and not own:
             continue
         # Where a cell does not answer, nobody knows which sites are missing.
         elsewhere = store.kept_sites(frontier.ledger).keys() if cells.down else everywhere - set(frontier.sites.names())
         check = Check(frontier, store, own, elsewhere)
-        for found in check.run(mend=mend):
-            yield RepairReport(found.problem) if found.location.is_mended else found.problem
+        for finding in check.run(mend=mend):
+            yield RepairReport(finding.problem) if finding.location.is_mended else finding.problem
         yield from check.disagreements()
 
 

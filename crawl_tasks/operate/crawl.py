@@ -242,7 +242,7 @@ def is_idle(snapshot: Snapshot, cells: Cells, since_ms: int, scanned: Callable[[
         board for site in active for board in Inspector(cells.of(site.name)).boards(site.name) if scanned(board.board)
     )
     # A snapshot reads the outbox before the requests: a page that was committed between the two waits there now.
-    return all(_is_settled(board, since_ms) for board in boards) and not any(one.outbox.size() for one in cells)
+    return all(_is_settled(board, since_ms) for board in boards) and not any(cell.outbox.size() for cell in cells)
 
 
 def _is_settled(board: BoardState, since_ms: int) -> bool:

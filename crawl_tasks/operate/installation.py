@@ -67,7 +67,7 @@ def examine_machine(settings: Settings) -> Iterator[Fact | Problem]:
 def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Problem]:
     """Examine the Redis of a cell that answers."""
     client, cell = frontier.client, frontier.cell
-    url = next(one.url for one in settings.cells if one.name == cell)
+    url = next(place.url for place in settings.cells if place.name == cell)
     try:
         server, memory = client.info("server"), client.info("memory")
         durable = client.info("persistence").get("aof_enabled")
@@ -77,8 +77,8 @@ def examine_redis(frontier: Frontier, settings: Settings) -> Iterator[Fact | Pro
     else:
         version = str(server.get("redis_version", "0"))
         is_old = tuple(int(part) for part in version.split(".")[:2]) < LEAST_REDIS
-        told = gettext("{url}, version {version}", url=url, version=version)
-        fact = Fact("redis", told + (gettext(", the cell {cell}", cell=cell) if cell else ""))
+        server_text = gettext("{url}, version {version}", url=url, version=version)
+        fact = Fact("redis", server_text + (gettext(", the cell {cell}", cell=cell) if cell else ""))
         yield kinds.REDIS_OLD.problem(version=version) if is_old else fact
         if (policy := memory.get("maxmemory_policy")) != "noeviction":
             yield kinds.REDIS_EVICTS.problem(policy=policy)
@@ -108,18 +108,18 @@ def _packages() -> Iterator[Fact | Problem]:
 
 def _directory(directory: Path, least_bytes: int = LEAST_DISK_BYTES) -> Fact | Problem:
     # The first crawl makes the directory. Until then its nearest existing parent decides.
-    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
-    if shutil.disk_usage(there).free < least_bytes:
-        return kinds.DISK_FULL.problem(path=there)
-    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+    parent = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+    if shutil.disk_usage(parent).free < least_bytes:
+        return kinds.DISK_FULL.problem(path=parent)
+    if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
         return Fact("state", gettext("{path} is writable", path=directory))
-    return kinds.STATE_DIRECTORY.problem(path=directory, parent=there)
+    return kinds.STATE_DIRECTORY.problem(path=directory, parent=parent)
 
 
 def _open_to_others(directory: Path) -> Iterator[Problem]:
     """Name what other users may read of a state directory, which holds texts from behind logins and Redis' password."""
-    if found := open_to_others(directory):
-        yield kinds.STATE_OPEN.problem(count=len(found), path=found[-1], directory=directory)
+    if paths := open_to_others(directory):
+        yield kinds.STATE_OPEN.problem(count=len(paths), path=paths[-1], directory=directory)
 
 
 def _who_may_enter(frontier: Frontier, settings: Settings) -> Iterator[Problem]:

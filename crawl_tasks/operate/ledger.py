@@ -45,9 +45,9 @@ def require_ledger(settings: Settings, cells: Cells, sites: Sequence[Site]) -> N
 
 def _bring_decisions(store: Store, settings: Settings, cells: Cells, new: set[str]) -> None:
     """Restore what operators decided about new sites, as where another installation removed one."""
-    for one in store.decisions(settings.redis_prefix) if new and not cells.down else ():
-        if one.site in new:
-            Admin(cells.of(one.site)).decisions.restore([one])
+    for decision in store.decisions(settings.redis_prefix) if new and not cells.down else ():
+        if decision.site in new:
+            Admin(cells.of(decision.site)).decisions.restore([decision])
 
 
 def can_recover(cells: Cells, store: Store) -> bool:

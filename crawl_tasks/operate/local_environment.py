@@ -54,8 +54,8 @@ def local_environment(settings: Settings, report: Callable[[str], None]) -> Iter
 def _allow_files(report: Callable[[str], None]) -> None:
     """Let this process and its children open as many files as the system allows, and say when these are few."""
     raise_file_limit()
-    if isinstance(found := open_files(), Problem):
-        report(found.advice())
+    if isinstance(limit := open_files(), Problem):
+        report(limit.advice())
 
 
 @contextmanager

@@ -34,6 +34,6 @@ class ProblemLog:
     def unsaid(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that were not told yet. Texts that differ in numbers are one."""
         new = {re.sub(r"\d+", "", text): text for text in texts}
-        found = [text for kind, text in new.items() if kind not in self._said]
+        untold = [text for kind, text in new.items() if kind not in self._said]
         self._said |= new.keys()
-        return found
+        return untold

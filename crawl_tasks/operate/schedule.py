@@ -82,11 +82,15 @@ def obstacles(sites: Mapping[str, Frontier]) -> Iterator[str]:
     """Yield the reasons why no scan of some sites begins, with remedies."""
     snapshot = join([take_snapshot(frontier, [site]) for site, frontier in sites.items()])
     problems = CurrentProblems(snapshot)
-    found = [*problems.installation, *(one for site in snapshot.sites for one in problems.own(site))]
-    yield from (one.advice() for one in found if one.name in HOLDING_SCANS and one.subject not in _OTHER_QUEUES)
+    current = [*problems.installation]
+    for own in snapshot.sites:
+        current += problems.own(own)
+    for problem in current:
+        if problem.name in HOLDING_SCANS and problem.subject not in _OTHER_QUEUES:
+            yield problem.advice()
     for site, frontier in sites.items():
         parked = Admin(frontier).failed.requests.list(Selection(site, State.PARKED, stage=Stage.LIST))
-        boards = sorted({one.request.key for one in islice(parked, MOST_PARKED)})
+        boards = sorted({page.request.key for page in islice(parked, MOST_PARKED)})
         if boards:
             retry = f"crawl-tasks failed retry --site {site} --state parked --stage list"
             names = ", ".join(map(printable, boards))

@@ -38,10 +38,10 @@ def chosen_sites(cells: Cells, names: tuple[str, ...]) -> dict[str, Frontier]:
 
 def _remedy(name: str, published: Sequence[str]) -> str:
     more = f" and {len(published) - NAMED} more" if len(published) > NAMED else ""
-    there = f"published are: {', '.join(published[:NAMED]) or 'none'}{more}"
+    hint = f"published are: {', '.join(published[:NAMED]) or 'none'}{more}"
     if alike := difflib.get_close_matches(name, published, n=1):
-        there = f"did you mean {alike[0]}?"
-    return f"{there}; crawl-tasks sites check publishes what is in the sites directory"
+        hint = f"did you mean {alike[0]}?"
+    return f"{hint}; crawl-tasks sites check publishes what is in the sites directory"
 
 
 def require_ledger_here(cells: Cells) -> None:

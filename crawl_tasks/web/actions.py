@@ -29,10 +29,10 @@ FAILED_ROWS = 200
 RETRIED_AT_ONCE = 1000
 _WHO = "the status page"
 _ORDERS: Mapping[str, Callable[[FailedRequest], tuple[object, ...]]] = {
-    "newest": lambda one: (-one.at_ms,),
-    "oldest": lambda one: (one.at_ms,),
-    "reason": lambda one: (one.reason, -one.at_ms),
-    "address": lambda one: (one.request.address,),
+    "newest": lambda failure: (-failure.at_ms,),
+    "oldest": lambda failure: (failure.at_ms,),
+    "reason": lambda failure: (failure.reason, -failure.at_ms),
+    "address": lambda failure: (failure.request.address,),
 }
 
 Read = Callable[[KeptPage], Mapping[str, str]]
@@ -51,9 +51,9 @@ class FailedFilter(NamedTuple):
         """Return the query as the fields of an address."""
         return {**self._asdict(), "state": self.state.value}
 
-    def fits(self, one: FailedRequest) -> bool:
+    def fits(self, failure: FailedRequest) -> bool:
         """Return whether address and details hold all words."""
-        text = f"{one.request.address} {one.details}".casefold()
+        text = f"{failure.request.address} {failure.details}".casefold()
         return all(word in text for word in self.words.casefold().split())
 
 
@@ -93,8 +93,8 @@ class Actions:
         """Return a page of a site's failed requests. Of more than MOST_SORTED, only so many are looked at."""
         chosen = Selection(site, query.state, query.reason)
         every = filter(query.fits, Admin(self._cells.of(site)).failed.requests.list(chosen))
-        found = sorted(islice(every, MOST_SORTED), key=_ORDERS.get(query.order, _ORDERS["newest"]))
-        return found[(query.page - 1) * FAILED_ROWS : query.page * FAILED_ROWS]
+        failures = sorted(islice(every, MOST_SORTED), key=_ORDERS.get(query.order, _ORDERS["newest"]))
+        return failures[(query.page - 1) * FAILED_ROWS : query.page * FAILED_ROWS]
 
     def failed_request(self, site: str, rid: str) -> tuple[FailedRequest, KeptPage | None, Mapping[str, str]]:
         """Return a failed request, its kept page if there is one, and the fields that today's rules read from that.
@@ -103,10 +103,10 @@ class Actions:
             ConfigError: the request does not wait for a person any more.
         """
         frontier = self._cells.of(site)
-        found = cast(FailedRequest, Admin(frontier).failed.requests.show(Selection(site, ids=(rid,))))
-        pages = frontier.kept_pages.kept(site, found.request.stage)
-        kept = next((page for page in pages if page.rid == found.rid), None)
-        return found, kept, self._read(kept) if kept else {}
+        failure = cast(FailedRequest, Admin(frontier).failed.requests.show(Selection(site, ids=(rid,))))
+        pages = frontier.kept_pages.kept(site, failure.request.stage)
+        kept = next((page for page in pages if page.rid == failure.rid), None)
+        return failure, kept, self._read(kept) if kept else {}
 
     def do(self, verb: str, site: str, rid: str = "", why: str = "") -> None:
         """Run the command of a button with the reason for it, that of a single request with its `rid`.
