@@ -16,15 +16,14 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.history_store import HistoryStore
-from crawl_tasks.frontier.cells import Cells
-from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import configure_logs
 from crawl_tasks.monitor.cell_snapshots import CellSnapshots
 from crawl_tasks.monitor.output_language import use_language
 from crawl_tasks.monitor.problems.alert_rules import rules_file
+from crawl_tasks.operate.failed import kept_fields
 from crawl_tasks.permissions import write_public
-from crawl_tasks.settings import Settings, load_settings
+from crawl_tasks.settings import load_settings
 from crawl_tasks.store.item_reader import ItemReader
 from crawl_tasks.web.actions import Actions
 from crawl_tasks.web.item_pages import ItemPages
@@ -94,7 +93,7 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     reader = ItemReader(settings.database_url, settings.state_dir / "search.db")
     try:
         login, hosts = Login(settings.web_password), settings.web_hosts.split()
-        actions = Actions(cells, settings.database_url, partial(_read, cells, settings))
+        actions = Actions(cells, settings.database_url, partial(kept_fields, cells, settings))
         server = ExporterServer(listen, snapshots, actions, login, flower, hosts, ItemPages(reader))
     except OSError as error:
         raise ConfigError(f"--listen {listen[0]}:{listen[1]}: {error.strerror}; {_remedy(error)}") from error
@@ -102,25 +101,6 @@ def command(listen: tuple[str, int], files: Path | None, flower: str) -> None:
     with Interrupts(), server, closing(reader):
         click.echo(f"http://{listen[0]}:{server.server_address[1]}/; Ctrl-C ends it")
         server.serve()
-
-
-def _read(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
-    """Return the fields that the published rules read from a kept page, with their number, or the cause for none."""
-    # Compiling a site costs 50 ms and its modules, which most exporters never need.
-    from crawl_tasks.discovery import reread  # noqa: PLC0415
-    from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
-    from crawl_tasks.worker.runtime import grants_of  # noqa: PLC0415
-
-    name = kept.request.site
-    try:
-        registry = SiteRegistry(cells.of(name), settings.contact, read=grants_of(settings).read)
-        trial = reread(registry.latest(name), kept.request, kept.page)
-    except ConfigError as error:  # a secret of the site, which only workers have
-        return {"nothing": str(error)}
-    if trial.error:
-        return {"nothing": trial.error}
-    fields = (*trial.coverage(), *trial.comments())
-    return {row.field: f"{row.filled} of {row.records}{row.sample and ': '}{row.sample}" for row in fields}
 
 
 def write_files(directory: Path) -> None:

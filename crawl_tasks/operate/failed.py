@@ -1,4 +1,4 @@
-"""Dead letters of all cells: which are chosen, their retry and drop, and the newest failed pages of a site."""
+"""Dead letters of all cells: which are chosen, their retry and drop, and what is kept of failed pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.model import Stage, State
 from crawl_tasks.operate.site_choice import chosen_sites
+from crawl_tasks.settings import Settings
 
 MOST_NEWEST = 50
 """Failed pages of one state that are looked at for the newest."""
@@ -107,3 +108,22 @@ def retry_page(frontier: Frontier, site: str, rid: str) -> None:
     requests = Admin(frontier).failed.requests
     failure = cast(FailedRequest, requests.show(Selection(site, ids=(rid,))))
     requests.readdress([(failure, failure.request.address)])
+
+
+def kept_fields(cells: Cells, settings: Settings, kept: KeptPage) -> dict[str, str]:
+    """Return the fields that the published rules read from a kept page, with their number, or the cause for none."""
+    # Compiling a site costs 50 ms and its modules, which most exporters never need.
+    from crawl_tasks.discovery import reread  # noqa: PLC0415
+    from crawl_tasks.registry.site_registry import SiteRegistry  # noqa: PLC0415
+    from crawl_tasks.worker.runtime import grants_of  # noqa: PLC0415
+
+    name = kept.request.site
+    try:
+        registry = SiteRegistry(cells.of(name), settings.contact, read=grants_of(settings).read)
+        trial = reread(registry.latest(name), kept.request, kept.page)
+    except ConfigError as error:  # a secret of the site, which only workers have
+        return {"nothing": str(error)}
+    if trial.error:
+        return {"nothing": trial.error}
+    fields = (*trial.coverage(), *trial.comments())
+    return {row.field: f"{row.filled} of {row.records}{row.sample and ': '}{row.sample}" for row in fields}

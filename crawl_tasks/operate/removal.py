@@ -9,6 +9,7 @@ from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Decision, Operator
 from crawl_tasks.operate.decisions import store_decisions
+from crawl_tasks.operate.own_database import database_of, store_waiting
 
 
 def remove(frontier: Frontier, site: str, by: Operator, database_url: str, *, with_data: bool) -> bool:
@@ -18,9 +19,6 @@ def remove(frontier: Frontier, site: str, by: Operator, database_url: str, *, wi
         ConfigError: the database is another ledger's. Nothing was changed.
         StoreError: the last pages of the site are not stored, so that its data stay.
     """
-    # SQLAlchemy costs 0.25 s, and a run asks here only for the removals that stand.
-    from crawl_tasks.operate.own_database import database_of, store_waiting  # noqa: PLC0415
-
     admin = Admin(frontier)
     with database_of(database_url, frontier, site) if with_data else nullcontext() as store:
         # Ended anywhere, the site is not fetched, and the same command finishes the rest.
