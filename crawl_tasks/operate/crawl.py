@@ -45,8 +45,8 @@ SILENCE_ALLOWED_S = 60.0
 HOW_TO_RECOVER = "crawl-tasks recover (CRAWL_RECOVER=auto does so by itself); the run goes on after it"
 
 
-class Screen(Protocol):
-    """The place where a crawl shows its progress."""
+class ProgressReport(Protocol):
+    """The report of a crawl while it runs, as on a terminal."""
 
     def say(self, line: str) -> None:
         """Show a line that stays."""
@@ -177,7 +177,7 @@ def walk(frontier: Frontier, site: Site, plan: Plan) -> int:
     return frontier.admit(site.name, [scan._replace(reach=plan.reach) for scan in scans]).new if scans else 0
 
 
-def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, screen: Screen) -> Finish:
+def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, progress: ProgressReport) -> Finish:
     """Show the progress until the end of the plan. Without an end only a KeyboardInterrupt ends the crawl.
 
     Says why nothing moves, and with an end gives up when nothing is left that will move by itself.
@@ -187,7 +187,7 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
         CrawlError: a necessary process died.
     """
     names = [site.name for site in plan.sites]
-    only = OnlySites(local.cells, names, screen.say)
+    only = OnlySites(local.cells, names, progress.say)
     answered = time.monotonic()
     watchdog = ProgressWatchdog()
     reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
@@ -198,14 +198,14 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             if plan.has_workers:
                 only.renew(snapshot.processes, local.supervisor.pids())
             keep_marks(local.cells, snapshot)
-            screen.show(snapshot, stored.lately())
+            progress.show(snapshot, stored.lately())
             if plan.until_idle and is_idle(snapshot, local.cells, start.snapshot.at_ms, plan.scanned):
                 return Finish.IDLE
             watchdog.note(snapshot)
             gives_up = plan.until_idle and watchdog.gives_up(snapshot)
             if watchdog.is_still(snapshot):
                 for line in reasons.news(snapshot, with_processes=gives_up):
-                    screen.say(gettext("nothing moves: {reason}", reason=line))
+                    progress.say(gettext("nothing moves: {reason}", reason=line))
             if gives_up:
                 return Finish.STANDSTILL
             answered = time.monotonic()
@@ -214,15 +214,15 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
             if time.monotonic() - answered > SILENCE_ALLOWED_S:
                 raise
             for line in reasons.unsaid([str(error)]):
-                screen.say(gettext("waiting: {reason}", reason=line))
+                progress.say(gettext("waiting: {reason}", reason=line))
         except ConfigError as error:
             names = still_wanted(local.cells, names)
             if not names:
-                screen.say(f"{error}; an operator removed what this run crawls")
+                progress.say(f"{error}; an operator removed what this run crawls")
                 return Finish.IDLE
             # Redis was emptied. Nothing is lost that the database knows, so the run waits for its recovery.
             for line in reasons.unsaid([f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}"]):
-                screen.say(gettext("waiting: {reason}", reason=line))
+                progress.say(gettext("waiting: {reason}", reason=line))
         time.sleep(LOOK_EVERY_S)
 
 
