@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator
 
 import click
@@ -10,24 +11,27 @@ import click
 from crawl_tasks.cli.main import cli
 
 REFERENCE = "## Reference\n\n"
+SHARED = 3
+"""The number of options in common from which a command refers to an earlier one."""
 
 
 def commands_page(page: str) -> str:
     """Return docs/commands.md with its reference made anew."""
-    return page[: page.index(REFERENCE)] + REFERENCE + "\n".join(_sections(cli, ""))
+    return page[: page.index(REFERENCE)] + REFERENCE + "\n".join(_sections(cli, "", {}))
 
 
-def _sections(group: click.Group, path: str) -> Iterator[str]:
+def _sections(group: click.Group, path: str, listed: dict[str, str]) -> Iterator[str]:
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
         assert command is not None, name
         words = f"{path} {name}".strip()
-        yield from _section(command, words)
+        yield from _section(command, words, listed)
         if isinstance(command, click.Group):
-            yield from _sections(command, words)
+            yield from _sections(command, words, listed)
 
 
-def _section(command: click.Command, words: str) -> Iterator[str]:
+def _section(command: click.Command, words: str, listed: dict[str, str]) -> Iterator[str]:
+    """Yield a command's lines. `listed` has the command that listed an option first, by the option's line."""
     yield f"### {words}\n"
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
         yield f"{' '.join(paragraph.split())}\n"
@@ -35,9 +39,16 @@ def _section(command: click.Command, words: str) -> Iterator[str]:
     arguments = [param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)]
     if arguments:
         yield f"Arguments: {', '.join(f'`{argument}`' for argument in arguments)}.\n"
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    if options:
-        yield from (_option(option, context) for option in options)
+    lines = [_option(param, context) for param in command.params if isinstance(param, click.Option)]
+    earlier = Counter(listed[line] for line in lines if line in listed)
+    shared = {place for place, count in earlier.items() if count >= SHARED}
+    yield from (line for line in lines if listed.get(line) not in shared)
+    for place in sorted(shared):
+        names = [line[2:].partition(":")[0] for line in lines if listed.get(line) == place]
+        yield f"- {', '.join(names)}: as for {place}."
+    for line in lines:
+        listed.setdefault(line, words)
+    if lines:
         yield ""
 
 

@@ -36,7 +36,7 @@ def metrics_page(page: str) -> str:
 def settings_page() -> str:
     """Return the text of docs/settings.md."""
     rows = [
-        f"| `{PREFIX}{name.upper()}` | {_default(field.default)} | {field.description} |"
+        f"- `{PREFIX}{name.upper()}` ({_default(field.default)}): {field.description}"
         for name, field in Settings.model_fields.items()
     ]
     head = (
@@ -47,7 +47,7 @@ def settings_page() -> str:
         "## Secrets in files\n\n"
         "Each variable may be kept in a file, as containers keep secrets: `CRAWL_ALERT_TO_FILE=/run/secrets/alert_to`"
         " reads the file in place of `CRAWL_ALERT_TO`, and outranks it.\n\n"
-        "## Variables\n\n| variable | default | meaning |\n|---|---|---|\n"
+        "## Variables\n\nThe brackets have the default.\n\n"
     )
     return head + "\n".join(rows) + "\n"
 

@@ -13,6 +13,7 @@ from tests.generated import settings_page
 from tests.unit.test_docs import PAGES, ROOT
 
 README_WORDS, PARAGRAPH_WORDS, BULLET_WORDS = 900, 90, 50
+LONGEST_PAGE, ALL_WORDS = 4000, 60_000
 VERSION = re.compile(r"\d+\.\d+ \((?:unreleased|\d{4}-\d\d-\d\d)\)")
 WORDS_A_CHARACTER = 0.6
 """A Chinese word has 1.5 to 2 characters."""
@@ -63,6 +64,16 @@ def test_a_long_paragraph_item_or_cell_would_be_noticed() -> None:
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 def test_the_readme_is_short(name: str) -> None:
     assert words((ROOT / name).read_text("utf-8")) <= README_WORDS
+
+
+def test_the_pages_have_no_more_words_than_somebody_reads() -> None:
+    english = [
+        page for page in PAGES if page.parent != DOCS / "zh" and page.name not in {"README.zh.md", "CHANGELOG.md"}
+    ]
+    count = {str(page.relative_to(ROOT)): len(page.read_text("utf-8").split()) for page in english}
+
+    assert {name: words for name, words in count.items() if words > LONGEST_PAGE} == {}
+    assert sum(count.values()) <= ALL_WORDS, "say once what two pages say"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -155,7 +166,7 @@ def test_a_page_and_its_translation_lead_to_each_other(page: str) -> None:
 
 def test_the_chinese_settings_have_the_names_and_defaults_of_today() -> None:
     def rows(text: str) -> list[str]:
-        return re.findall(r"^\| (`CRAWL_\w+` \| [^|]+) \|", text, re.M)
+        return re.findall(r"^- (`CRAWL_\w+` \(.+?\))[:：]", text, re.M)
 
     assert rows((DOCS / "zh" / "settings.md").read_text("utf-8")) == rows(settings_page())
     assert len(rows(settings_page())) > 15
