@@ -29,9 +29,13 @@ def wire_page() -> str:
     return "\n".join([_HEAD, *_statuses(), *_failures(), *_modes(), *_site(), *_arguments()])
 
 
-def _table(head: str, rows: Iterable[Sequence[object]]) -> list[str]:
-    columns = head.count("|") + 1
-    return [f"| {head} |", "|---" * columns + "|", *(f"| {' | '.join(map(str, row))} |" for row in rows), ""]
+def _list(rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return a list: the first cell of each row, the middle ones in brackets, and the last one."""
+    lines = []
+    for first, *middle, last in rows:
+        terms = ", ".join(str(term) for term in middle if term != "")
+        lines.append(f"- {first}{f' ({terms})' if terms else ''}: {last}".removesuffix(": "))
+    return [*lines, ""]
 
 
 def _ranges(statuses: Iterable[int]) -> str:
@@ -50,7 +54,7 @@ def _statuses() -> list[str]:
     return [
         "## Statuses\n",
         "A status means an error by `crawl_tasks/model/status_rules.py`. The error decides the fate of the request.\n",
-        *_table("status | error | fate", rows),
+        *_list(rows),
         f"`WIRE.gone` holds {_ranges(GONE_STATUSES)}. `WIRE.denied` holds {_ranges(DENIED_STATUSES)}, by which a forum"
         " hides a thread. When all pages of a site end with one of these, or with a page that says so, the ledger"
         " doubts that they are gone.\n",
@@ -63,8 +67,8 @@ def _failures() -> list[str]:
             f"`{row.name}`",
             f"`{row.reason}`",
             row.fate.value,
-            "yes" if row.refuses else "",
-            "yes" if row.strains else "",
+            "refuses" if row.refuses else "",
+            "strains" if row.strains else "",
             row.meaning,
         )
         for row in FAILURES
@@ -74,7 +78,7 @@ def _failures() -> list[str]:
         "The classes stand in `crawl_tasks/errors.py`. A failure that *refuses* is one of the whole site and opens a"
         " circuit breaker. One that *strains* may slow the site down. One that refuses and does not strain says nothing"
         " of its page. Lua says `WIRE.reason.AllGone` for the reason of a class.\n",
-        *_table("class | reason | fate | refuses | strains | meaning", rows),
+        *_list(rows),
     ]
 
 
@@ -82,8 +86,7 @@ def _modes() -> list[str]:
     return [
         "## Guard modes, orders and browsers\n",
         "These terms have one word for each stage, in the order list, post, comment: `rolling exact exact`.\n",
-        *_table(
-            "term | words",
+        *_list(
             [
                 ("`guard`", ", ".join(f"`{mode.value}`" for mode in GuardMode)),
                 ("`order`", ", ".join(f"`{order.value}`" for order in Order)),
@@ -107,21 +110,18 @@ def _site() -> list[str]:
         "## Terms of a site\n",
         "A publication writes the terms of the site file, times in ms. A script reads them as `site.terms`, and no"
         " script writes to them. The default counts where a publication names no such term.\n",
-        *_table("term | type | default | meaning", terms),
+        *_list(terms),
         "These are for Python only:\n",
-        *_table("term | meaning", kept),
+        *_list(kept),
         "## State of a site\n",
         "Scripts read and write these fields of the same hash with each call. An optional field is false in Lua where"
         " it is missing, a text empty, a number 0.\n",
-        *_table("field | type | meaning", state),
+        *_list(state),
     ]
 
 
 def _rows_of(rows: Sequence[FieldRow]) -> list[str]:
-    return _table(
-        "place | name | type | meaning",
-        [(place, f"`{row.name}`", row.type.value, row.meaning) for place, row in enumerate(rows, 1)],
-    )
+    return [*(f"{place}. `{row.name}` ({row.type.value}): {row.meaning}" for place, row in enumerate(rows, 1)), ""]
 
 
 def _arguments() -> list[str]:
