@@ -12,8 +12,11 @@ from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint, page_hash
 
 _STAGES: Final = {stage.value: stage for stage in Stage}
-# A mark has 20 bits for the revision. guard.lua keeps the highest values for pages that are gone (ASKED, GONE).
-_REVISIONS: Final = (1 << 20) - 1033
+# A mark has 19 bits for the revision. guard.lua keeps the highest values for pages that are gone (ASKED, GONE).
+_REVISIONS: Final = (1 << 19) - 1033
+ADDRESS_BITS: Final = 40
+"""Bits of a page's hash by which the guard finds it: its address in guard.lua."""
+_REST_BITS: Final = 16
 # A mark has 4 bits for the source. 0 means none.
 _SOURCES: Final = 15
 
@@ -40,18 +43,23 @@ def line_of(request: Request, flag: str = "") -> str:
     return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
 
 
+def guard_address(stage: str, key: str, page: int) -> int:
+    """Return the 40-bit number by which the guard finds a page in any revision."""
+    return page_hash(stage, key, page) >> _REST_BITS
+
+
 def guard_word(request: Request, suffix: str = "") -> str:
     """Return the guard's word for a request: 56 bits of the page's hash, and a mark of the revision and the source.
 
-    A `suffix` makes another revision. Behind the slash stands the fingerprint of version 1 or, where the suffix names a
-    full pass, the mark that scans would have made: see guard.lua.
+    A `suffix` makes another revision. Where it names a full pass, the mark that scans would have made stands behind a
+    slash, and behind that of an echo the fingerprint of the request: see guard.lua.
     """
     stage, key, page = request.stage, request.key, request.page
-    revision = request.revision + suffix
-    high, low = divmod(page_hash(stage, key, page), 1 << 24)
-    of_pass = suffix.startswith("~")
-    other = _mark(request.revision, request.source) if of_pass else fingerprint(stage, key, page, revision)
-    return f"{high}.{low}.{_mark(revision, request.source)}/{other}"
+    address, rest = divmod(page_hash(stage, key, page), 1 << _REST_BITS)
+    word = f"{address}.{rest}.{_mark(request.revision + suffix, request.source)}"
+    if suffix.startswith("~"):
+        return f"{word}/{_mark(request.revision, request.source)}"
+    return f"{word}/{fingerprint(stage, key, page, request.revision)}" if request.only_if_named else word
 
 
 def _mark(revision: str, source: str) -> int:

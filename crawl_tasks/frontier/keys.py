@@ -85,7 +85,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | that no check page has proved: pending_pages.lua                                   |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
-| P:s:S:seen:TABLE:BUCKET | string | hashes of addresses with the last revisions, see guard.lua. Of bloom a bitmap   |
+| P:s:S:seen:TABLE:BUCKET | set  | numbers of addresses with the last revisions, see guard.lua. Of bloom a bitmap     |
 | P:s:S:tail:SHARD     | hash   | post id -> "page.token": its last comment page, the page that told it. 100 ids each  |
 | P:s:S:boards         | set    | ids of the site's boards                                                           |
 | P:s:S:scanning       | set    | boards being scanned                                                               |
@@ -106,8 +106,6 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | unwatched: its trouble, threads: 1 once it showed some, dead: rid of its page 1    |
 |                      |        | that was given up.                                                                 |
 |                      |        | Of a board that left the file only the counts, until all list pages have ended     |
-
-A site that version 1 began has two more guard keys, P:s:S:guard and P:s:S:g:TABLE:BUCKET: see was_seen_before().
 
 Only these keys expire: the buckets of rolling guards (two windows), kept pages (two weeks), robots.txt
 (a day), P:charts (two hours), P:marks (40 minutes), P:ticker, P:only and P:unacked_mutex (seconds), P:rebuilder,

@@ -14,7 +14,7 @@ from itertools import islice
 
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.audit import Location, Violation, places
-from crawl_tasks.frontier.entry import read_entry
+from crawl_tasks.frontier.entry import guard_address, read_entry
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.model import FULL_REACH, Request, Stage
@@ -27,7 +27,6 @@ from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.old_rules import OldRules
 from crawl_tasks.store.queries import KnownRequests, other_counts, read_before, readers, remembered, unread_revisions
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.urls import page_hash
 
 SECOND_LOOK_S = 1.0
 """Time between the two looks, in seconds: longer than a message or a batch is under way."""
@@ -154,7 +153,7 @@ class Check:
                         yield Location(Violation.UNREADABLE, str(rid))
                     else:
                         wanted.pop(_identity(request), None)
-                        open_pages.add(page_hash(request.stage, request.key, request.page))
+                        open_pages.add(guard_address(request.stage, request.key, request.page))
         yield from (Location(Violation.TWICE, str(rid)) for rid, times in listed.items() if times > 1)
         yield from self._admin.audit.sums(site, mend=mend)
         yield from self._unknown_boards(site)

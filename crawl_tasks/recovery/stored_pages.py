@@ -10,24 +10,25 @@ from collections.abc import Collection
 from typing import Final
 
 from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.entry import ADDRESS_BITS, guard_address
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.schema import BoardKind
 from crawl_tasks.store.queries import remembered
 from crawl_tasks.store.upsert import Store
-from crawl_tasks.urls import page_hash
 
 MOST_AT_ONCE: Final = 1_000_000
-"""Hashes in memory, some 100 bytes each. Of a site with more pages the database is read several times."""
+"""Addresses in memory, some 100 bytes each. Of a site with more pages the database is read several times."""
 
 _STAGES: Final = (Stage.POST, Stage.COMMENT)
 _SOURCES: Final = 16
-_LOW_BITS: Final = 24
+_PARTS: Final = 256
+"""Parts of the addresses at most: a board's own entry differs from that of its page above these numbers."""
 
 
 def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Collection[int]) -> set[tuple[Stage, int]]:
-    """Return the stage and the hash of each such page. `open_pages` are the hashes of those in the ledger.
+    """Return the stage and the guard's address of each such page. `open_pages` are those in the ledger.
 
     A list of the news of other boards, or a front page, has entries of the guard that are no pages: no such site is
     judged. Nor is one of which pages wait to be stored, or were rejected.
@@ -40,11 +41,11 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
     # Looked at behind the guard: what was done before this is stored, unless it waits.
     if frontier.outbox.size() > 0 or Admin(frontier).failed.items.size() > 0:
         return set()
-    parts = len(found) // MOST_AT_ONCE + 1
+    parts = min(len(found) // MOST_AT_ONCE + 1, _PARTS)
     for part in range(parts):
         known = {number for number in open_pages if _part_of(number, parts) == part}
         for page in remembered(store, site):
-            number = page_hash(page.request.stage, page.request.key, page.request.page)
+            number = guard_address(page.request.stage, page.request.key, page.request.page)
             if _part_of(number, parts) == part:
                 known.add(number)
         found -= {(stage, entry) for stage, entry in found if _is_of(entry, known)}
@@ -52,13 +53,12 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
 
 
 def _part_of(number: int, parts: int) -> int:
-    return (number & ((1 << _LOW_BITS) - 1)) % parts
+    return number % _PARTS % parts
 
 
 def _is_of(entry: int, known: set[int]) -> bool:
     """Return whether an entry is that of a page, or one of its boards' own: look_up_source() of guard.lua."""
     if entry in known:
         return True
-    high, low = entry >> _LOW_BITS, entry & ((1 << _LOW_BITS) - 1)
-    boards = ((high - source * 2654435761) % (1 << 32) for source in range(1, _SOURCES + 1))
-    return any(number << _LOW_BITS | low in known for number in boards)
+    pages = ((entry - source * 2654435761 * _PARTS) % (1 << ADDRESS_BITS) for source in range(1, _SOURCES + 1))
+    return any(page in known for page in pages)

@@ -54,6 +54,16 @@ def test_no_paragraph_is_long(page: Path) -> None:
     assert long == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_table_has_a_head(page: Path) -> None:
+    blocks = re.split(r"\n\s*\n", without_code(page.read_text("utf-8")))
+    tables = [re.findall(r"^ *\|.*$", block, re.M) for block in blocks]
+
+    headless = [rows[0] for rows in tables if rows and not re.fullmatch(r" *\|[-: |]+\|", (*rows, "")[1])]
+
+    assert headless == []
+
+
 def test_a_long_paragraph_item_or_cell_would_be_noticed() -> None:
     long = "word " * (PARAGRAPH_WORDS + 1)
     text = f"# Head\n\n{long}\n\n- one\n- {long}\n\n| a | {long} |\n\n```\n{long}\n```\n\n{'字' * 151}\n\n{'字' * 150}"

@@ -11,7 +11,7 @@ from typing import cast
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.board_names import known_boards
-from crawl_tasks.frontier.entry import line_of
+from crawl_tasks.frontier.entry import ADDRESS_BITS, line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
@@ -22,7 +22,7 @@ MOST_COUNTED = 2000
 
 _BUCKETS_AT_ONCE = 500
 _PAGES_AT_ONCE = 100
-_ENTRY, _MARK = 10, 3
+_MARK_DIGITS = 7
 
 
 class Violation(StrEnum):
@@ -120,7 +120,7 @@ class Audit:
             yield from self._table(site, table)
 
     def guard_entries(self, site: str, stage: Stage) -> Iterator[int]:
-        """Yield the entries of a stage's exact and rolling tables without the marks, 56 bits each."""
+        """Yield the addresses of a stage's exact and rolling tables without the marks, 40 bits each."""
         key = f"{self._keys.site(site)}:seen"
         [fields] = self._scripts.read_all("guard", [("HKEYS", key)])
         tables = {name.decode().rpartition(":")[0] for name in cast("list[bytes]", fields)}
@@ -129,8 +129,10 @@ class Audit:
             count = int(cast("bytes | None", buckets) or 1)
             for first in range(0, count, _BUCKETS_AT_ONCE):
                 numbers = range(first, min(count, first + _BUCKETS_AT_ONCE))
-                for text in self._scripts.read_all("guard", [("GET", f"{key}:{table}:{one}") for one in numbers]):
-                    yield from _entries(cast("bytes | None", text) or b"")
+                for members in self._scripts.read_all(
+                    "guard", [("SMEMBERS", f"{key}:{table}:{one}") for one in numbers]
+                ):
+                    yield from map(_address_of, cast("list[bytes]", members))
 
     def boards(self, site: str) -> set[str]:
         """Return the boards that the ledger knows."""
@@ -205,11 +207,10 @@ class Audit:
         return [requests[cast(int, place)] for place in places] if code == 0 else []
 
 
-def _entries(bucket: bytes) -> Iterator[int]:
-    """Yield the entries of a bucket without their marks. Spare ones are zero, see guard.lua."""
-    for at in range(0, len(bucket), _ENTRY):
-        if number := int.from_bytes(bucket[at : at + _ENTRY - _MARK]):
-            yield number
+def _address_of(member: bytes) -> int:
+    """Return the address of a member: all digits but those of its mark, half of them below 0. See guard.lua."""
+    number = int(member[:-_MARK_DIGITS])
+    return -1 - number if number < 0 else number + (1 << (ADDRESS_BITS - 1)) - 1
 
 
 def _is_readable(text: bytes) -> bool:

@@ -30,8 +30,7 @@ if string.sub(name, -1) == '~' then  -- of a bloom filter only its bitmaps can b
   end
 else
   for i = first, math.min(m, first + tonumber(ARGV[4])) - 1 do
-    local text = redis.call('GET', key .. i) or ''
-    counted = counted + ((entry_at(text, EMPTY) or #text + 1) - 1) / ENTRY
+    counted = counted + redis.call('SCARD', key .. i)
   end
 end
 return {0, counted, n, m}

@@ -1,26 +1,24 @@
--- Shared by every script, behind site.lua: the guard (duplicate filter). It holds each address with the revision of the
--- last request for it. Defines functions, changes nothing by itself.
+-- Shared by every script, behind site.lua: the guard (duplicate filter). It is a Redis set of numbers: each is an address with
+-- the revision of the last request for it. Defines functions, changes nothing by itself.
 --
 -- A table holds addresses by linear hashing (Litwin 1980): when the table outgrows its buckets, one bucket is split, so that
--- each stays small and no rehash is ever long. A bucket is one string of entries of ten bytes: seven of the address' hash,
--- three of a mark. A mark is revision * 16 + source: 20 bits of the revision's hash, 4 of the board whose list named the
--- page. Spare entries are zero, so that a new one is written in place: ten bytes for the append-only file.
+-- each stays small and no rehash is ever long. A bucket is a set of integers, which Redis packs (intset): eight bytes each.
+-- A member is the address' number, and seven digits of a mark: SISMEMBER tells that a row is unchanged, and SSCAN with the
+-- address' pattern finds its last mark. A mark is revision * 16 + source: 19 bits of the revision's hash, 4 of the board
+-- whose list named the page. In the place of a revision that is none stand 16 more bits of the address' hash, behind NONE:
+-- 40 bits would be too few to take two addresses for one, where no revision tells them apart.
 --
--- The guard knows a line by its first word, "<32 bits>.<24 bits>.<mark>/<63 bits>", which entry.py writes. Functions take
+-- The guard knows a line by its first word, "<40 bits>.<16 bits>.<mark>", which entry.py writes. Functions take
 -- a whole line in place of its word, so that no row of a list page is cut twice. Revision 0 means none.
--- The last number is the fingerprint by which version 1 knew the request, see was_seen_before(), or in a full pass the mark
--- that a scan would have, see note_pass().
--- EXPORTS: ENTRY EMPTY entry_at guard_admits guard_gone guard_holds begin_flush flush_some
+-- In a full pass the mark follows that a scan would have, behind a slash, see note_pass(). An echo has the fingerprint of its
+-- request there, see admits_echo().
+-- EXPORTS: guard_admits guard_gone guard_holds begin_flush flush_some
 
-local BUCKET = 128            -- mean entries of a bucket: each look-up reads a whole one
-local TAG = 7                 -- bytes of an address' hash
-ENTRY = 10                    -- bytes of an entry
-EMPTY = '\0\0\0\0\0\0\0\0\0\0'
--- Entries by which a full bucket grows: of about 100, 4 are empty. While Redis loads a library there is no string.rep().
-local SPARES = EMPTY .. EMPTY .. EMPTY .. EMPTY .. EMPTY .. EMPTY .. EMPTY .. EMPTY
+local BUCKET = 96             -- mean members of a bucket: each search by pattern looks at a whole one
+local ADDRESSES = 1099511627776
 -- Revisions of a page that is gone: GONE + 128 * n + k waits for k more listings before the next request. ASKED + n was
 -- requested after it had been gone, or by a full pass. The revisions of entry.py end below.
-local SOURCES, ASKED, GONE = 16, 1048576 - 1032, 1048576 - 1024
+local SOURCES, ASKED, GONE, NONE = 16, 524288 - 1032, 524288 - 1024, 524288
 
 local function revision_of(mark) return (mark - mark % SOURCES) / SOURCES end
 
@@ -35,21 +33,29 @@ local function guard_table(site, name)
   return t
 end
 
-local function bucket_of(t, low)
-  local b = low % (t.round * 2)
+local function bucket_of(t, address)
+  local b = address % (t.round * 2)
   return b < t.m and b or b - t.round
 end
 
--- Return the first byte of the entry that begins with a tag, or nil. The search starts at a byte, or at the first. A hit
--- across the border of two entries is none.
-function entry_at(text, tag, from)
-  local at = string.find(text, tag, from or 1, true)
-  while at and (at - 1) % ENTRY ~= 0 do at = string.find(text, tag, at + ENTRY - (at - 1) % ENTRY, true) end
-  return at
+-- The digits by which the members of an address begin. Half of the numbers are negative, as 64 bits have a sign; none is 0.
+local function digits_of(address)
+  return string.format('%d', address < ADDRESSES / 2 and -1 - address or address - ADDRESSES / 2 + 1)
 end
 
-local function write_bucket(t, key, text)
-  if t.expires then redis.call('SET', key, text, 'PXAT', t.expires) else redis.call('SET', key, text) end
+local function address_of(member)
+  local number = tonumber(string.sub(member, 1, -8))
+  return number < 0 and -1 - number or number + ADDRESSES / 2 - 1
+end
+
+local function member_of(digits, mark, rest)
+  if mark < SOURCES then mark = (NONE + rest) * SOURCES + mark end
+  return string.format('%s%07d', digits, mark)
+end
+
+local function add_members(t, key, members)
+  redis.call('SADD', key, unpack(members))
+  if t.expires then redis.call('PEXPIREAT', key, t.expires) end
 end
 
 -- Drop buckets of the window that nobody reads any more: as many for each new bucket as make it vanish while this window fills.
@@ -60,46 +66,47 @@ end
 
 local function split_bucket(t)
   local from, to = t.m - t.round, t.m
-  local text = redis.call('GET', t.key .. from) or ''
-  local stay, move = {}, {}
-  for i = 1, #text, ENTRY do
-    local entry = string.sub(text, i, i + ENTRY - 1)
-    if entry ~= EMPTY then
-      local half = struct.unpack('>I3', entry, 5) % (t.round * 2) == from and stay or move
-      half[#half + 1] = entry
-    end
+  local moved = {}
+  for _, member in ipairs(redis.call('SMEMBERS', t.key .. from)) do  -- bounded: few more than 2 * BUCKET
+    if address_of(member) % (t.round * 2) ~= from then moved[#moved + 1] = member end
   end
-  write_bucket(t, t.key .. from, table.concat(stay) .. SPARES)
-  write_bucket(t, t.key .. to, table.concat(move) .. SPARES)
+  if #moved > 0 then
+    redis.call('SREM', t.key .. from, unpack(moved))
+    add_members(t, t.key .. to, moved)
+  end
   t.m = t.m + 1
   if t.m == t.round * 2 then t.round = t.m end
   if t.retired then drop_retired(t) end
 end
 
--- Look an address up in a table. Return its mark, nil for an unknown one, and its place: tag, key, bucket, first byte there.
+-- Return the last mark of an address, and the member that holds it; nil for an unknown one. Another address that shares its
+-- 40 bits is told apart where either has no revision.
+local function find_mark(key, digits, rest)
+  for _, member in ipairs(redis.call('SSCAN', key, 0, 'MATCH', digits .. '???????', 'COUNT', 1000)[2]) do
+    local mark = tonumber(string.sub(member, -7))
+    if mark < NONE * SOURCES then return mark, member end
+    if revision_of(mark) == NONE + rest then return mark % SOURCES, member end
+  end
+end
+
+-- Look an address up in a table. Return its mark, nil for an unknown one, and its place: digits, 16 bits, key, member.
 -- `older` is a table that is only read. The five are no Lua table, as this runs once for every row of every list page.
-local function look_up(t, older, high, low)
-  local tag, key = struct.pack('>I4I3', high, low), t.key .. bucket_of(t, low)
-  local text = redis.call('GET', key) or ''
-  local at = entry_at(text, tag)
-  if at then return struct.unpack('>I3', text, at + TAG), tag, key, text, at end
-  return older and older.n > 0 and look_up(older, nil, high, low) or nil, tag, key, text
+local function look_up(t, older, address, rest, mark)
+  local digits, key = digits_of(address), t.key .. bucket_of(t, address)
+  if mark then
+    local member = member_of(digits, mark, rest)
+    if redis.call('SISMEMBER', key, member) == 1 then return mark, digits, rest, key, member end
+  end
+  local known, member = find_mark(key, digits, rest)
+  if known then return known, digits, rest, key, member end
+  return older and older.n > 0 and look_up(older, nil, address, rest) or nil, digits, rest, key
 end
 
 -- Write the mark of a place that was looked up. Between the two nothing else may be written to the table.
-local function write_mark(t, mark, tag, key, text, at)
-  local packed = struct.pack('>I3', mark)
-  if at then
-    redis.call('SETRANGE', key, at - 1 + TAG, packed)
-    return
-  end
-  -- Spare entries stand last. Marks without a revision have zeros too, so that a search of the whole would halt often.
-  local spare = entry_at(text, EMPTY, math.max(1, #text - #SPARES + 1))
-  if spare then
-    redis.call('SETRANGE', key, spare - 1, tag .. packed)
-  else
-    write_bucket(t, key, text .. tag .. packed .. SPARES)
-  end
+local function write_mark(t, mark, digits, rest, key, member)
+  if member then redis.call('SREM', key, member) end
+  add_members(t, key, {member_of(digits, mark, rest)})
+  if member then return end
   t.n, t.dirty = t.n + 1, true
   if t.n > t.m * BUCKET then split_bucket(t) end
 end
@@ -110,8 +117,8 @@ end
 local PROBES, BITS = 17, 24
 
 -- Two halves of a fingerprint give all its places (double hashing, Kirsch and Mitzenmacher 2006).
-local function bloom_command(site, high, low, revision, operation, value)
-  local size = site.terms.guard_capacity * BITS
+local function bloom_command(site, address, rest, revision, operation, value)
+  local size, high, low = site.terms.guard_capacity * BITS, math.floor(address / 256), address % 256 * 65536 + rest
   local at, step = (high + revision * 2654435761) % 4294967296, (low + revision * 40503) % 16777216 * 256 + 1
   local words = {}
   for i = 1, PROBES do
@@ -128,18 +135,18 @@ local function all_ones(bits)
   return true
 end
 
-local function bloom_holds(site, t, high, low, revision, filters)
-  local probes = bloom_command(site, high, low, revision, 'GET')
+local function bloom_holds(site, t, address, rest, revision, filters)
+  local probes = bloom_command(site, address, rest, revision, 'GET')
   for i = 0, filters - 1 do
     if all_ones(redis.call('BITFIELD_RO', t.key .. i, unpack(probes))) then return true end
   end
   return false
 end
 
-local function bloom_insert(site, t, high, low, revision)
+local function bloom_insert(site, t, address, rest, revision)
   local current = math.floor(t.n / site.terms.guard_capacity)
-  if bloom_holds(site, t, high, low, revision, current) then return false end
-  local set = bloom_command(site, high, low, revision, 'SET', 1)
+  if bloom_holds(site, t, address, rest, revision, current) then return false end
+  local set = bloom_command(site, address, rest, revision, 'SET', 1)
   if all_ones(redis.call('BITFIELD', t.key .. current, unpack(set))) then return false end
   t.n, t.dirty = t.n + 1, true
   return true
@@ -215,54 +222,37 @@ local function guard_of(site, stage, now, is_full)
   return guard
 end
 
--- Return the numbers of a word, or of a line that begins with one: the address' hash in two parts, and the mark.
+-- Return the numbers of a word, or of a line that begins with one: the address, 16 more bits of its hash, and the mark.
 local function numbers_of(word)
-  local high, low, mark = string.match(word, '^(%d+)%.(%d+)%.(%d+)/')
-  return high + 0, low + 0, mark + 0  -- cheaper than tonumber()
-end
-
--- Return whether version 1 knew a request. That version kept the fingerprints of all requests, revision included, in sets of
--- integers, in the keys `guard` and `g`. An address that only these sets know is taken over when a page names it again.
-local function was_seen_before(site, stage, word)
-  local m = site.old_buckets[stage]
-  if not m then
-    m = tonumber(redis.call('HGET', site.key .. ':guard', stage .. ':m') or 0)
-    site.old_buckets[stage] = m
-  end
-  if m == 0 then return false end
-  local round, fingerprint = 1, string.match(word, '/(%d+)')
-  while round * 2 <= m do round = round * 2 end
-  local high, low = tonumber(string.sub(fingerprint, 1, -11)) or 0, tonumber(string.sub(fingerprint, -10))
-  local b = ((high % (round * 2)) * (10000000000 % (round * 2)) + low) % (round * 2)
-  if b >= m then b = b - round end
-  return redis.call('SISMEMBER', site.key .. ':g:' .. stage .. ':' .. b, fingerprint) == 1
+  local address, rest, mark = string.match(word, '^(%d+)%.(%d+)%.(%d+)')
+  return address + 0, rest + 0, mark + 0  -- cheaper than tonumber()
 end
 
 -- Look up the mark that one board gave an address which another board listed first.
-local function look_up_source(t, older, high, low, source)
-  return look_up(t, older, (high + source * 2654435761) % 4294967296, low)
+local function look_up_source(t, older, address, rest, source, mark)
+  return look_up(t, older, (address + source * 679535554816) % ADDRESSES, rest, mark)
 end
 
 -- Write the mark that one board gave. It is looked up here, as the bucket may be the one that was just written.
-local function write_own(t, older, high, low, mark)
+local function write_own(t, older, address, rest, mark)
   if mark % SOURCES == 0 then return end
-  local _, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
-  write_mark(t, mark, tag, key, text, at)
+  local _, digits, bits, key, member = look_up_source(t, older, address, rest, mark % SOURCES)
+  write_mark(t, mark, digits, bits, key, member)
 end
 
 -- Write the mark of a board that has one beside that of the address, unless it has a revision already: the mark's own, or another.
-local function keep_own_word(t, older, high, low, mark, revision)
+local function keep_own_word(t, older, address, rest, mark, revision)
   if mark % SOURCES == 0 then return end
-  local own, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
-  if own and revision_of(own) ~= revision then write_mark(t, mark, tag, key, text, at) end
+  local own, digits, bits, key, member = look_up_source(t, older, address, rest, mark % SOURCES)
+  if own and revision_of(own) ~= revision then write_mark(t, mark, digits, bits, key, member) end
 end
 
 -- Pass a request through a bloom filter. Return whether it was new, and for an echo whether its thread was named before.
-local function bloom_admits(site, t, high, low, mark, flag)
+local function bloom_admits(site, t, address, rest, mark, flag)
   local revision = revision_of(mark)
-  local is_new = bloom_insert(site, t, high, low, revision)
-  if flag == '=' then return is_new, bloom_holds(site, t, high, low, 0, math.floor(t.n / site.terms.guard_capacity) + 1) end
-  if revision > 0 then bloom_insert(site, t, high, low, 0) end  -- a hub or an echo may name the page without a revision
+  local is_new = bloom_insert(site, t, address, rest, revision)
+  if flag == '=' then return is_new, bloom_holds(site, t, address, rest, 0, math.floor(t.n / site.terms.guard_capacity) + 1) end
+  if revision > 0 then bloom_insert(site, t, address, rest, 0) end  -- a hub or an echo may name the page without a revision
   return is_new, true
 end
 
@@ -270,13 +260,13 @@ end
 -- and whether its thread was named before. The thread's own mark stays, as its board's list will show another revision, or
 -- none. The pages of a board tell of ever older news of the same thread, so that each echo is remembered, not only the last, and by
 -- its fingerprint, which has more of the revision than a mark: a thread has tens of thousands.
-local function admits_echo(t, older, thread, high, low, mark, fingerprint)
+local function admits_echo(t, older, thread, address, rest, mark, fingerprint)
   local revision = revision_of(mark)
-  high = (high + (tonumber(string.sub(fingerprint, 1, -8)) or 0)) % 4294967296
-  low = (low + tonumber(string.sub(fingerprint, -7))) % 16777216
-  local own, tag, key, text, at = look_up_source(t, older, high, low, mark % SOURCES)
+  address = (address + (tonumber(string.sub(fingerprint, 1, -8)) or 0)) % ADDRESSES
+  rest = (rest + tonumber(string.sub(fingerprint, -7))) % 65536
+  local own, digits, bits, key = look_up_source(t, older, address, rest, mark % SOURCES, mark % SOURCES)
   local is_known = own or thread and revision_of(thread) == revision
-  if not is_known then write_mark(t, mark, tag, key, text, at) end
+  if not is_known then write_mark(t, mark % SOURCES, digits, bits, key) end
   return not is_known, thread ~= nil
 end
 
@@ -291,21 +281,21 @@ end
 -- Tell the guard of scans that the list of a full pass showed another revision of a page than the last scan: a count that
 -- returns to the value of that scan is a change then. The revision itself is not told, as a pass has the lowest priority: a
 -- scan that sees the revision too requests the page at once.
-local function note_pass(site, stage, high, low, mark, now)
+local function note_pass(site, stage, address, rest, mark, now)
   local guard, revision, source = guard_of(site, stage, now, false), revision_of(mark), mark % SOURCES
   if revision == 0 or guard.mode == 'off' or guard.mode == 'bloom' then return end
-  local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
+  local known, digits, bits, key, member = look_up(guard.t, guard.older, address, rest)
   if not known or revision_of(known) >= GONE then return end
-  if revision_of(known) ~= revision then write_mark(guard.t, ASKED * SOURCES + known % SOURCES, tag, key, text, at) end
-  if source ~= known % SOURCES then keep_own_word(guard.t, guard.older, high, low, ASKED * SOURCES + source, revision) end
+  if revision_of(known) ~= revision then write_mark(guard.t, ASKED * SOURCES + known % SOURCES, digits, bits, key, member) end
+  if source ~= known % SOURCES then keep_own_word(guard.t, guard.older, address, rest, ASKED * SOURCES + source, revision) end
 end
 
 -- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site says so.
 -- The count has an entry of its own, as that of a board, which none has as the 16th.
-local function is_hit_enough(site, t, older, high, low)
-  local count, tag, key, text, at = look_up_source(t, older, high, low, SOURCES)
+local function is_hit_enough(site, t, older, address, rest)
+  local count, digits, bits, key, member = look_up_source(t, older, address, rest, SOURCES)
   local hits = count and count + 1 or 1
-  write_mark(t, hits < site.terms.guard_hits and hits or 0, tag, key, text, at)
+  write_mark(t, hits < site.terms.guard_hits and hits or 0, digits, bits, key, member)
   return hits >= site.terms.guard_hits and 'again'
 end
 
@@ -320,39 +310,38 @@ function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
   if guard.mode == 'off' then return true, true end
-  local high, low, mark = numbers_of(word)
+  local address, rest, mark = numbers_of(word)
   local t, older = guard.t, guard.older
-  if guard.mode == 'bloom' then return bloom_admits(site, t, high, low, mark, flag) end
+  if guard.mode == 'bloom' then return bloom_admits(site, t, address, rest, mark, flag) end
   if guard.is_of_former_life and (flag == '*' or flag == '/') then flag = '!' end
-  if is_full then note_pass(site, stage, high, low, tonumber(string.match(word, '/(%d+)')), now) end
-  local known, tag, key, text, at = look_up(t, older, high, low)
-  if flag == '=' then return admits_echo(t, older, known, high, low, mark, string.match(word, '/(%d+)')) end
+  if is_full then note_pass(site, stage, address, rest, tonumber(string.match(word, '/(%d+)')), now) end
+  local known, digits, bits, key, member = look_up(t, older, address, rest, mark)
+  if flag == '=' then return admits_echo(t, older, known, address, rest, mark, string.match(word, '/(%d+)')) end
   if not known then
     if guard.mode == 'database' and flag ~= '/' and flag ~= '+' then return flag ~= '*', true, flag ~= '*' end
-    write_mark(t, mark, tag, key, text)
-    if guard.mode == 'database' then write_own(t, older, high, low, mark) end
-    local is_new = not was_seen_before(site, stage, word)
-    return is_full or is_new, true, is_new
+    write_mark(t, mark, digits, bits, key)
+    if guard.mode == 'database' then write_own(t, older, address, rest, mark) end
+    return true, true, true
   end
   local last, revision, source, listed_by = revision_of(known), revision_of(mark), mark % SOURCES, known % SOURCES
   if last >= GONE and flag ~= '-' then
     local listed, is_due = gone_and_listed(known)
-    write_mark(t, listed, tag, key, text, at)
+    write_mark(t, listed, digits, bits, key, member)
     return is_due and 'again', true
   end
   if revision == 0 or revision == last then
     -- What this list says and another one said before is its own last word all the same.
-    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'database') then keep_own_word(t, older, high, low, mark, revision) end
-    return site.terms.guard_hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, high, low), true
+    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'database') then keep_own_word(t, older, address, rest, mark, revision) end
+    return site.terms.guard_hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, address, rest), true
   end
   -- Of a page that it has otherwise, the database does not know which board listed it first.
   local is_other = source ~= 0 and listed_by ~= 0 and (source ~= listed_by or guard.mode == 'database')
   if is_other then
-    local own = look_up_source(t, older, high, low, source)
+    local own = look_up_source(t, older, address, rest, source)
     if own and revision_of(own) == revision then return false, true end
   end
-  write_mark(t, revision * SOURCES + (listed_by == 0 and source or listed_by), tag, key, text, at)
-  if is_other then write_own(t, older, high, low, mark) end
+  write_mark(t, revision * SOURCES + (listed_by == 0 and source or listed_by), digits, bits, key, member)
+  if is_other then write_own(t, older, address, rest, mark) end
   return flag ~= '-', true
 end
 
@@ -360,24 +349,24 @@ end
 function guard_gone(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
   if guard.mode == 'off' or guard.mode == 'bloom' then return end
-  local high, low, mark = numbers_of(word)
-  local known, tag, key, text, at = look_up(guard.t, guard.older, high, low)
+  local address, rest, mark = numbers_of(word)
+  local known, digits, bits, key, member = look_up(guard.t, guard.older, address, rest)
   known = known or mark
   local last = revision_of(known)
   local n = last >= ASKED and last < GONE and math.min(last - ASKED + 1, 7) or 0
   local waits = n > 0 and math.min(2 ^ n - 1, 127) or 0
-  write_mark(guard.t, (GONE + 128 * n + waits) * SOURCES + known % SOURCES, tag, key, text, at)
+  write_mark(guard.t, (GONE + 128 * n + waits) * SOURCES + known % SOURCES, digits, bits, key, member)
 end
 
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
 function guard_holds(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
   if guard.mode == 'off' or guard.mode == 'database' then return true end
-  local high, low, mark = numbers_of(word)
+  local address, rest, mark = numbers_of(word)
   if guard.mode == 'bloom' then
-    return bloom_holds(site, guard.t, high, low, revision_of(mark), math.floor(guard.t.n / site.terms.guard_capacity) + 1)
+    return bloom_holds(site, guard.t, address, rest, revision_of(mark), math.floor(guard.t.n / site.terms.guard_capacity) + 1)
   end
-  return look_up(guard.t, guard.older, high, low) ~= nil or was_seen_before(site, stage, word)
+  return look_up(guard.t, guard.older, address, rest) ~= nil
 end
 
 -- Begin to flush the guard of a site. From now on its tables have other names, so that none of what is admitted meanwhile is deleted.
@@ -385,7 +374,7 @@ end
 function begin_flush(site)
   site.flushes, site.flushing = redis.call('HINCRBY', site.key, 'flushes', 1), '0'
   redis.call('HSET', site.key, 'flushing', '0')
-  redis.call('UNLINK', site.key .. ':seen', site.key .. ':guard')
+  redis.call('UNLINK', site.key .. ':seen')
   schedule_look(site, now_ms())
 end
 
@@ -396,7 +385,7 @@ function flush_some(site)
   for _, key in ipairs(page[2]) do
     local kind, rest = string.match(string.sub(key, #site.key + 1), '^:(%a+):(.*)$')
     local is_old = kind == 'seen' and string.match(rest, '#(%d+)') ~= tostring(site.flushes)
-    if is_old or kind == 'g' or kind == 'tail' then redis.call('UNLINK', key) end
+    if is_old or kind == 'tail' then redis.call('UNLINK', key) end
     if kind == 'board' then redis.call('HDEL', key, 'validator') end
   end
   if page[1] == '0' then redis.call('HDEL', site.key, 'flushing') else redis.call('HSET', site.key, 'flushing', page[1]) end

@@ -144,7 +144,7 @@ function load_site(name)
     failed_in_a_row = state.failed_in_a_row, since = state.since, fence = state.fence, attempts = state.attempts,
     rid = state.admitted,
     -- The page at hand, and the guard's tables that it met.
-    guards = {}, guarded = {}, old_buckets = {}, ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
+    guards = {}, guarded = {}, ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
     echoes = {new = 0, known = 0},
   }
 end
