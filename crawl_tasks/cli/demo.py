@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from crawl_tasks.cli.demo_report import DemoReport, asked_pages, report_row, report_text
+from crawl_tasks.cli.demo_report import DemoReport, report_row, report_text
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.run import PROCESSES
 from crawl_tasks.cli.sites import show_published
@@ -26,7 +26,7 @@ from crawl_tasks.local.signals import Terminated
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
 from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, watch
-from crawl_tasks.operate.demo import at_address, demo_settings, require_own_backends, start_anew
+from crawl_tasks.operate.demo import asked_pages, at_address, demo_settings, require_own_backends, start_anew
 from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.operate.stored_counts import StoredCounts
 from crawl_tasks.operate.summary import crawl_stats

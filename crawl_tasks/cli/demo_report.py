@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,29 +10,12 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.ledger import ledger_line, ledger_row
 from crawl_tasks.cli.summary import stats_text
 from crawl_tasks.cli.terminal import own_name
-from crawl_tasks.local.compare import Comparison, needless_requests, requests_by_path
-from crawl_tasks.local.demo_forum import ForumFiles
+from crawl_tasks.local.compare import Comparison
 from crawl_tasks.logs import hide_passwords, printable
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.operate.crawl import Finish
+from crawl_tasks.operate.demo import Asked
 from crawl_tasks.operate.summary import Stats, is_clean
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The requests of this run by the forum's own access log, with the number of pages of the forum.
-
-    `repeated` counts further requests of a page, but for those that find a listed page gone.
-    """
-
-    pages: int
-    by_path: Counter[str]
-    repeated: Counter[str]
-
-    @property
-    def requests(self) -> int:
-        """Count the requests."""
-        return self.by_path.total()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +44,6 @@ class DemoReport:
     def exit_code(self) -> int:
         """Return the exit code of the demo."""
         return self.early_code or (Exit.OK if self.is_right else Exit.FAILURES)
-
-
-def asked_pages(files: ForumFiles) -> Asked:
-    """Return the requests by the forum's access log, and the number of pages of the forum."""
-    # The forum's own log is the independent witness: our counters could be wrong in the same way as the crawl.
-    truth = json.loads(files.truth.read_text("utf-8"))
-    return Asked(len(truth["paths"]), requests_by_path(files.log), needless_requests(files.log))
 
 
 def report_text(report: DemoReport) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from itertools import chain
 from typing import TextIO
 
@@ -13,14 +12,11 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
 from crawl_tasks.cli.terminal import examples
-from crawl_tasks.errors import ConfigError
 from crawl_tasks.logs import printable
 from crawl_tasks.model import Reach
 from crawl_tasks.monitor.humanize import counted
 from crawl_tasks.operate.seed import SeedRun
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store import queries
-from crawl_tasks.store.upsert import Store
 
 
 @click.command(
@@ -90,20 +86,15 @@ def command(
             refused += not is_taken
             click.echo(f"{verdict}: {kind} {printable(text)}")
     for version in read_by:
-        refused += _ask_again(seed_run, site, version)
+        refused += _ask_again(seed_run, version)
     if refused:
         click.echo(f"crawl-tasks: {refused} refused", err=True)
         ctx.exit(Exit.FAILURES)
 
 
-def _ask_again(seed_run: SeedRun, site: str, version: str) -> int:
+def _ask_again(seed_run: SeedRun, version: str) -> int:
     """Admit the pages that a version of the site file read, and return the number of refused ones."""
-    with closing(Store(load_settings().database_url)) as store:
-        store.open(create=False)
-        admitted, refused = seed_run.ask_again(queries.read_by(store, site, version))
-        if not admitted + refused:
-            others = ", ".join(queries.readers(store, site)) or "none that is known"
-            raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {others}")
+    admitted, refused = seed_run.ask_read_by(version, load_settings().database_url)
     click.echo(f"admitted: {counted(admitted, 'page')} that {printable(version)} read")
     if refused:
         click.echo(f"refused, gate.max_backlog is reached: {counted(refused, 'page')}; again when the others are read")

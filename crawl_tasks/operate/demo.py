@@ -1,10 +1,15 @@
-"""The place of the demo: a state directory of its own, and no Redis or database of other crawls."""
+"""The place of the demo, apart from other crawls, and the requests that its forum counted."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
+from dataclasses import dataclass
 
 from crawl_tasks.errors import ConfigError
+from crawl_tasks.local.compare import needless_requests, requests_by_path
+from crawl_tasks.local.demo_forum import ForumFiles
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.operate.connection import connect_cells, is_redis_configured
@@ -75,3 +80,27 @@ def require_own_backends(configured: Settings, *, fresh: bool) -> None:
                     f"CRAWL_DATABASE_URL: {configured.database_url} holds a demo already, and --fresh empties only"
                     " the demo's own directory; unset it, or name an empty database"
                 )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The requests of this run by the forum's own access log, with the number of pages of the forum.
+
+    `repeated` counts further requests of a page, but for those that find a listed page gone.
+    """
+
+    pages: int
+    by_path: Counter[str]
+    repeated: Counter[str]
+
+    @property
+    def requests(self) -> int:
+        """Count the requests."""
+        return self.by_path.total()
+
+
+def asked_pages(files: ForumFiles) -> Asked:
+    """Return the requests by the forum's access log, and the number of pages of the forum."""
+    # The forum's own log is the independent witness: our counters could be wrong in the same way as the crawl.
+    truth = json.loads(files.truth.read_text("utf-8"))
+    return Asked(len(truth["paths"]), requests_by_path(files.log), needless_requests(files.log))

@@ -13,6 +13,8 @@ from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Board
 from crawl_tasks.sites.site_json import read_site
 from crawl_tasks.sites.start_entry import first_page
+from crawl_tasks.store import queries
+from crawl_tasks.store.upsert import Store
 from crawl_tasks.urls import normalize
 
 AT_ONCE = 500
@@ -69,6 +71,20 @@ class SeedRun:
         while chunk := list(islice(rest, AT_ONCE)):
             admission = self._frontier.admit(self._site.name, chunk, self._site.gate.max_backlog, again=True)
             admitted, refused = admitted + admission.new, refused + admission.over
+        return admitted, refused
+
+    def ask_read_by(self, version: str, database_url: str) -> tuple[int, int]:
+        """Admit the pages again that a version of the site file read. Return the counts of `ask_again`.
+
+        Raises:
+            ConfigError: that version read no page.
+        """
+        site = self._site.name
+        with Store(database_url).open(create=False) as store:
+            admitted, refused = self.ask_again(queries.read_by(store, site, version))
+            if not admitted + refused:
+                others = ", ".join(queries.readers(store, site)) or "none that is known"
+                raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {others}")
         return admitted, refused
 
     def request_for(self, kind: str, text: str) -> Request:
