@@ -118,11 +118,12 @@ class Actions:
         frontier = self._cells.of(site)
         if not frontier.sites.is_published(site):
             raise ConfigError("there is no such site")
+        is_stored = True
         match verb:
             case "pause":
-                pause_sites({site: frontier}, operator(_WHO, why), self._database_url)
+                is_stored = pause_sites({site: frontier}, operator(_WHO, why), self._database_url)
             case "resume":
-                resume_sites({site: frontier}, operator(_WHO, why), self._database_url)
+                is_stored = resume_sites({site: frontier}, operator(_WHO, why), self._database_url)
             case "retry" if rid:
                 retry_page(frontier, site, rid)
             case "retry-dead":
@@ -132,6 +133,8 @@ class Actions:
             case _:
                 raise ConfigError("there is no such action")
         log.warning("an operator acted on the status page", extra={"site": site, "action": verb})
+        if not is_stored:
+            log.warning("not in the database yet: a store worker writes this there", extra={"site": site})
 
     def _retry(self, site: str, state: State) -> None:
         selection = Selection(state=state, most=RETRIED_AT_ONCE)

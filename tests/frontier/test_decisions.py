@@ -152,6 +152,20 @@ def test_a_decision_without_a_database_at_hand_is_stored_by_the_next_store_task(
     assert Admin(frontier).decisions.unstored() == []
 
 
+def test_the_status_page_logs_a_decision_that_waits_for_the_database(
+    frontier: Frontier, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = Actions(Cells([frontier]), url)
+
+    page.do("pause", "one", why="x")
+    store_once(frontier, url)
+    page.do("resume", "one")
+
+    assert [record.getMessage() for record in caplog.records if "database" in record.getMessage()] == [
+        "not in the database yet: a store worker writes this there"
+    ]
+
+
 def test_a_database_of_another_ledger_takes_no_decision(
     command: Command, frontier: Frontier, url: str, tmp_path: Path
 ) -> None:
