@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from crawl_tasks.errors import BadStatus
+from crawl_tasks.frontier.wire.entry_format import FLAG_MEANINGS, TEXTS, Flag
 from crawl_tasks.frontier.wire.failures import DENIED_STATUSES, FAILURES, GONE_STATUSES
 from crawl_tasks.frontier.wire.lease_end import COMMIT_ROWS, FAIL_ROWS, FieldRow
 from crawl_tasks.frontier.wire.site_terms import KEPT_TERMS, SITE_STATE, SITE_TERMS
@@ -26,7 +27,7 @@ The codes may change with each version. Only the library that a worker loads rea
 
 def wire_page() -> str:
     """Return the text of docs/wire.md."""
-    return "\n".join([_HEAD, *_statuses(), *_failures(), *_modes(), *_site(), *_arguments()])
+    return "\n".join([_HEAD, *_statuses(), *_failures(), *_modes(), *_site(), *_texts(), *_arguments()])
 
 
 def _list(rows: Iterable[Sequence[object]]) -> list[str]:
@@ -62,22 +63,15 @@ def _statuses() -> list[str]:
 
 
 def _failures() -> list[str]:
-    rows = [
-        (
-            f"`{row.name}`",
-            f"`{row.reason}`",
-            row.fate.value,
-            "refuses" if row.refuses else "",
-            "strains" if row.strains else "",
-            row.meaning,
-        )
-        for row in FAILURES
-    ]
+    rows = []
+    for row in FAILURES:
+        signs = [sign for sign, holds in (("refuses", row.refuses), ("strains", row.strains)) if holds]
+        rows.append((f"`{row.name}`", ", ".join([f"`{row.reason}`", row.fate.value, *signs])))
     return [
         "## Failures\n",
-        "The classes stand in `crawl_tasks/errors.py`. A failure that *refuses* is one of the whole site and opens a"
-        " circuit breaker. One that *strains* may slow the site down. One that refuses and does not strain says nothing"
-        " of its page. Lua says `WIRE.reason.AllGone` for the reason of a class.\n",
+        "Each class of `crawl_tasks/errors.py` has a reason and a fate. A failure that *refuses* is one of the whole"
+        " site and opens a circuit breaker. One that *strains* may slow the site down. One that refuses and does not"
+        " strain says nothing of its page. Lua says `WIRE.reason.AllGone` for the reason of a class.\n",
         *_list(rows),
     ]
 
@@ -117,6 +111,25 @@ def _site() -> list[str]:
         "Scripts read and write these fields of the same hash with each call. An optional field is false in Lua where"
         " it is missing, a text empty, a number 0.\n",
         *_list(state),
+    ]
+
+
+def _texts() -> list[str]:
+    shapes = [(f"`{name}`", f"`{' '.join(field.name for field in fields)}`") for name, fields in TEXTS.items()]
+    fields = {field.name: field for shape in TEXTS.values() for field in shape}
+    rows = [(f"`{field.name}`", f"`{field.pattern}`", field.meaning) for field in fields.values()]
+    return [
+        "## Texts that hold a request\n",
+        "An *entry* is a request in a ready list, among the delayed, or behind the reason of a failure. A *held* entry"
+        " is one in `open`. A *line* asks for admission. The others are parts of these. Lua reads the stage and the"
+        " address of an entry by the pattern `WIRE.entry.stage_address`, and all from a field on as `work` or"
+        " `request`.\n",
+        *_list(shapes),
+        "Their fields, with the pattern that matches each in Lua:\n",
+        *_list(rows),
+        "### Flags of a line\n",
+        "The flag says which lines the guard lets pass.\n",
+        *_list([(f"`{flag.value}`", flag.name, FLAG_MEANINGS[flag]) for flag in Flag]),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Ledger entries: requests as the text that Redis holds. lua/lib/site.lua describes the format."""
+"""Ledger entries: requests as the text that Redis holds. wire/entry_format.py describes the format."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from zlib import crc32
 
 import orjson
 
+from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint, page_hash
 
@@ -32,20 +33,31 @@ def payload_of(request: Request) -> str:
 def line_of(request: Request, flag: str = "") -> str:
     """Return a request as a line for admission. A `flag` overrides the one that follows from the request."""
     whole = "" if flag else request.reach.whole
-    if not flag:
-        flag = "~" if whole else "?" if request.only_if_new else "=" if request.only_if_named else "!"
-        if flag == "!" and (request.is_again or request.is_hidden or request.is_ping):
-            flag = "+" if request.is_again else "-" if request.is_hidden else "^"
-        if flag in {"!", "-"} and (request.is_stored or request.is_stored_otherwise):
-            # Where the database is the guard, a page that its list calls deleted is known by it.
-            flag = "*" if request.is_stored or flag == "-" else "/"
-    word = guard_word(request, f"~{whole}" if whole else "!" if flag == "-" else "")
+    flag = flag or _flag_of(request)
+    word = guard_word(request, f"~{whole}" if whole else "!" if flag == Flag.HIDDEN else "")
     return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
 
 
 def guard_address(stage: str, key: str, page: int) -> int:
     """Return the 40-bit number by which the guard finds a page in any revision."""
     return page_hash(stage, key, page) >> _REST_BITS
+
+
+def _flag_of(request: Request) -> Flag:
+    if request.reach.whole:
+        return Flag.FULL
+    if request.only_if_new:
+        return Flag.WALK
+    if request.only_if_named:
+        return Flag.ECHO
+    if request.is_again:
+        return Flag.AGAIN
+    if request.is_ping and not request.is_hidden:
+        return Flag.PING
+    if request.is_stored or request.is_stored_otherwise:
+        # Where the database is the guard, a page that its list calls deleted is known by it.
+        return Flag.STORED if request.is_stored or request.is_hidden else Flag.STORED_OTHERWISE
+    return Flag.HIDDEN if request.is_hidden else Flag.NEW
 
 
 def guard_word(request: Request, suffix: str = "") -> str:

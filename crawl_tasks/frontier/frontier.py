@@ -34,6 +34,7 @@ from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.slot_clock import SlotClock
 from crawl_tasks.frontier.start_queue import StartQueue
+from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.frontier.wire.lease_end import CommitFields, FailFields
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, SlotSpan, Stage, State
 
@@ -85,7 +86,7 @@ class Frontier:
         Raises:
             ConfigError: no such site is published.
         """
-        flag = "+" if again else ""
+        flag = Flag.AGAIN if again else ""
         lines = (line_of(request, flag) for request in requests)
         reply = self.scripts.call(Verb.ADMIT, site, threshold, wait_s * 1000, *lines)
         _, new, known, over = of_published(site, reply)

@@ -7,6 +7,7 @@ from typing import cast
 from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.replies import unpublished
 from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.model import LoginTurn, Request, SessionCheck, TurnState
 
 
@@ -49,7 +50,7 @@ class LoginStore:
         Raises:
             ConfigError: no such site is published.
         """
-        code, *upto = self._scripts.call(Verb.NOTE_PENDING, request.site, session, line_of(request, "+"))
+        code, *upto = self._scripts.call(Verb.NOTE_PENDING, request.site, session, line_of(request, Flag.AGAIN))
         if code == -1:
             raise unpublished(request.site)
         return SessionCheck(cast("int", upto[0])) if code == 1 else None

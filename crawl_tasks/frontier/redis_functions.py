@@ -144,7 +144,13 @@ def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     prelude = "\n".join(scoped(part) for part in PRELUDE)
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
     verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{_body(verb)}\nend" for verb in Verb)
-    return f"local HINTS = {{{table}}}\n{bounds}\n{lua_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
+    return f"local HINTS = {{{table}}}\n{bounds}\n{library_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
+
+
+@cache
+def library_tables() -> str:
+    """Return the Lua text of WIRE, with all patterns that the files name."""
+    return lua_tables(read_lua(file) for file in (*PRELUDE, *Verb))
 
 
 def _body(verb: Verb) -> str:

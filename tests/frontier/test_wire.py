@@ -11,10 +11,9 @@ from crawl_tasks import errors
 from crawl_tasks.errors import AccessDenied, AllGone, DeadlineExceeded, Fate, PageError, Scope
 from crawl_tasks.fetch.http_status import failure
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
+from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, library_tables, read_lua
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.frontier.wire.failures import FAILURES
-from crawl_tasks.frontier.wire.writer import lua_tables
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage
 from crawl_tasks.monitor.snapshot import take_snapshot
 from tests.frontier.by_hand import TERMS
@@ -97,5 +96,5 @@ def test_every_failure_that_the_scripts_name_is_one_of_errors_py() -> None:
 
     assert named
     assert named <= {row.name for row in FAILURES}
-    assert set(re.findall(r"WIRE\.(\w+)", code)) <= set(re.findall(r"^  (\w+) = ", lua_tables(), re.M))
+    assert set(re.findall(r"WIRE\.(\w+)", code)) <= set(re.findall(r"^  (\w+) = ", library_tables(), re.M))
     assert set(re.findall(r"'(\w+)'", code)) & {row.reason for row in FAILURES} <= {"login", "gone", "page"}

@@ -15,6 +15,7 @@ from crawl_tasks.frontier.entry import ADDRESS_BITS, line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
+from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.model import Request, Stage, State
 
 MOST_COUNTED = 2000
@@ -203,7 +204,9 @@ class Audit:
 
     def unknown(self, site: str, requests: Sequence[Request]) -> list[Request]:
         """Return the requests that the guard does not know."""
-        code, *places = self._scripts.call(Verb.FIND_UNKNOWN, site, *(line_of(request, ".") for request in requests))
+        code, *places = self._scripts.call(
+            Verb.FIND_UNKNOWN, site, *(line_of(request, Flag.KNOWN) for request in requests)
+        )
         return [requests[cast(int, place)] for place in places] if code == 0 else []
 
 

@@ -13,6 +13,7 @@ from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.replies import ints, of_published
 from crawl_tasks.frontier.scripts import Scripts, Verb, explained
 from crawl_tasks.frontier.site_wipe import overtaken, wipe
+from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.model import Decision, Request
 
 HALF_LIFE_H: Final = 96.0
@@ -133,8 +134,10 @@ class Restore:
         Raises:
             ConfigError: no such site is published.
         """
-        # "!" makes an open page ready. "." only tells the guard of a page that was done, and ":" that it is gone.
-        lines = (line_of(page, "!" if is_open else ":" if page.is_hidden else ".") for page, is_open in pages)
+        lines = (
+            line_of(page, Flag.NEW if is_open else Flag.GONE if page.is_hidden else Flag.KNOWN)
+            for page, is_open in pages
+        )
         _, ready, known = of_published(site, self._scripts.call(Verb.RESTORE_REQUESTS, site, newest_ms, *lines))
         return ready, known
 

@@ -21,12 +21,10 @@ class ErrorRow(NamedTuple):
     fate: Fate
     refuses: bool
     strains: bool
-    meaning: str
 
 
 def _row(kind: type[PageError]) -> ErrorRow:
-    meaning = (kind.__doc__ or "").partition("\n")[0]
-    return ErrorRow(kind.__name__, kind.reason, kind.fate, kind.scope is Scope.SITE, kind.slows_site, meaning)
+    return ErrorRow(kind.__name__, kind.reason, kind.fate, kind.scope is Scope.SITE, kind.slows_site)
 
 
 FAILURES: Final = tuple(

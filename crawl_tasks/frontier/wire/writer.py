@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import count
 
+from crawl_tasks.frontier.wire.entry_format import TEXTS, patterns_in
 from crawl_tasks.frontier.wire.failures import (
     DENIED_STATUSES,
     FAILURES,
@@ -19,12 +19,13 @@ from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW, SHORT_RARE
 from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, FieldType
 from crawl_tasks.model import Stage
 
+WRITTEN = ("entry", "work", "line")
+
 Literal = str | int | bool | Sequence["Literal"] | Mapping[str, "Literal"]
 
 
-@cache
-def lua_tables() -> str:
-    """Return the Lua text that defines WIRE."""
+def lua_tables(codes: Iterable[str]) -> str:
+    """Return the Lua text that defines WIRE, with the patterns of texts that the `codes` name."""
     tables: dict[str, Literal] = {
         "stages": [stage.value for stage in Stage],
         "stage_at": {stage.value: place for place, stage in enumerate(Stage, 1)},
@@ -34,16 +35,24 @@ def lua_tables() -> str:
         "page": _set_of(PAGE_STATUSES),
         "gone": _set_of(GONE_STATUSES),
         "denied": _set_of(DENIED_STATUSES),
+        **patterns_in(codes),
         "limits": {"short_in_a_row": SHORT_IN_A_ROW, "short_rare": SHORT_RARE},
         "terms": [{"name": term.name, "type": term.type.value, "default": term.default} for term in SITE_TERMS],
         "term_names": [term.name for term in SITE_TERMS],
         "state_names": [name for field in SITE_STATE for name in field.fields()],
     }
     lines = [f"  {name} = {_literal(table)}," for name, table in tables.items()]
-    return "\n".join(["local WIRE = {", *lines, f"  state_of = {_state_reader()},", "}"])
+    return "\n".join(["local WIRE = {", *lines, f"  state_of = {_state_reader()},", *map(_text_writer, WRITTEN), "}"])
 
 
 _ARGUMENTS = {FieldType.FLAG: "ARGV[{}] == '1'", FieldType.NUMBER: "tonumber(ARGV[{}])", FieldType.TEXT: "ARGV[{}]"}
+
+
+def _text_writer(text: str) -> str:
+    """Return a function of Lua that writes a text of its fields. The address and the payload are one text."""
+    names = [field.name for field in TEXTS[text][:-2]] + ["request"]
+    joined = " .. ' ' .. ".join(names)
+    return f"  write_{text} = function({', '.join(names)}) return {joined} end,"
 
 
 def lua_locals(rows: Sequence[FieldRow]) -> str:

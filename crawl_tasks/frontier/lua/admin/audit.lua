@@ -23,8 +23,8 @@ end
 
 -- Return the rid and the stage of an entry, nil for another text.
 local function read(rid, entry)
-  local number, stage = string.match(entry, '^(%d+) (%a+) %d %d+ %S+ %[')
-  if number and STAGE_AT[stage] and (not rid or number == rid) then
+  local number, stage, payload = string.match(entry, WIRE.entry.rid_stage_payload)
+  if number and string.sub(payload, 1, 1) == '[' and STAGE_AT[stage] and (not rid or number == rid) then
     entries[#entries + 1] = entry
     if tonumber(number) > site.rid then  -- the next request would get a number that this one has
       note('uncounted', number, function()
@@ -44,8 +44,8 @@ local function unhold(rid)
 end
 
 local function check_open(rid, held)
-  local token, rest = string.match(held, '^(%d+) (.*)$')
-  local _, stage = read(rid, rid .. ' ' .. (rest or ''))
+  local token, work = string.match(held, WIRE.held.token_work)
+  local _, stage = read(rid, rid .. ' ' .. (work or ''))
   if not stage then return end
   local holder = token == '0' and ':released:' .. stage or ':leased'
   for _, failed_hash in ipairs({':parked', ':dead'}) do
@@ -56,7 +56,7 @@ local function check_open(rid, held)
   if redis.call('ZSCORE', site.key .. holder, rid) then return end
   note('unheld', rid, function()
     unhold(rid)
-    return_ready(site, rid .. ' ' .. rest)
+    return_ready(site, rid .. ' ' .. work)
     schedule_look(site, now)
   end)
 end

@@ -42,9 +42,10 @@ end
 
 local counts = {}  -- of each board: open list pages of scans, of walks, and of full passes
 
-local function count(entry)
-  local level, payload = string.match(entry, 'list (%d) %d+ %S+ (%[.*)$')
-  if not payload then return end
+local function count(text)
+  local entry = string.match(text, '\n(.*)$') or text  -- of a parked request, behind the reason
+  local stage, level, payload = string.match(entry, WIRE.entry.stage_priority_payload)
+  if stage ~= 'list' or string.sub(payload, 1, 1) ~= '[' then return end
   local said = cjson.decode(payload)
   local field = board_field(said, level)
   counts[said[1]] = counts[said[1]] or {open = 0, walk_open = 0, full_open = 0}

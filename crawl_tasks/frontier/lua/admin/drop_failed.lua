@@ -29,7 +29,7 @@ repeat
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local reason, entry = string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
-    local stage = string.match(entry, '^%d+ (%a+)')
+    local stage = string.match(entry, WIRE.entry.stage)
     local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or stage == ARGV[4])
     if dropped < most and is_meant and redis.call('HEXISTS', key, page[2][i]) == 1 then drop(page[2][i], entry) end
   end

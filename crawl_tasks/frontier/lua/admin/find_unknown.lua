@@ -11,7 +11,7 @@ if not site then return {-1} end
 
 local now, unknown = now_ms(), {}
 for i = 2, #ARGV do
-  local word, stage = string.match(ARGV[i], '^(%S+) %p (%a+)')
+  local word, stage = string.match(ARGV[i], WIRE.line.word_stage)
   local forgets = site.terms.guard[stage] == 'rolling'
   if not forgets and not guard_holds(site, stage, word, now) then unknown[#unknown + 1] = i - 2 end
 end

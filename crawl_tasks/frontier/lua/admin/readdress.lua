@@ -11,10 +11,11 @@ if not site then return {-1, 0} end
 local now, revived, key = now_ms(), 0, site.key .. ':' .. ARGV[2]
 for i = 3, #ARGV, 3 do
   local rid = ARGV[i]
-  local head, address, payload = string.match(redis.call('HGET', key, rid) or '', '\n(%d+ %a+ %d %d+) (%S+) (.*)$')
+  local entry = string.match(redis.call('HGET', key, rid) or '', '\n(.*)$')
+  local stage, level, attempt, address, payload = string.match(entry or '', WIRE.entry.stage_priority_attempt_address_payload)
   if address == ARGV[i + 1] then
     redis.call('HDEL', key, rid)
-    revive(site, ARGV[2], rid, head .. ' ' .. ARGV[i + 2] .. ' ' .. payload)
+    revive(site, ARGV[2], rid, WIRE.write_entry(rid, stage, level, attempt, ARGV[i + 2] .. ' ' .. payload))
     revived = revived + 1
   end
 end

@@ -20,7 +20,7 @@ if tonumber(ARGV[2]) > tonumber(redis.call('HGET', site.key, 'fence') or 0) then
   redis.call('HSET', site.key, 'fence', ARGV[2])
 end
 for i = 3, #ARGV do
-  local word, flag, stage = string.match(ARGV[i], '^(%S+) (%p) (%a+)')
+  local word, flag, stage = string.match(ARGV[i], WIRE.line.word_flag_stage)
   local is_new = is_first and guard_admits(site, stage, word, now, '!')
   if flag == '!' and is_new then admit_line(site, ARGV[i], now, true) end
   if flag ~= '!' then known = known + 1 end

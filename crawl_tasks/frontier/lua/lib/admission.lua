@@ -53,7 +53,7 @@ end
 
 -- Put an entry into its ready list: in front, where the next release takes it, or behind all others.
 local function put_ready(site, entry, is_behind)
-  local stage, level = string.match(entry, '^%d+ (%a+) (%d)')
+  local stage, level = string.match(entry, WIRE.entry.stage_priority)
   register_level(site, stage, level)
   local is_lifo = site.terms.order[stage] == 'lifo'
   redis.call(is_lifo ~= is_behind and 'RPUSH' or 'LPUSH', ready_key(site, stage, level), entry)
@@ -161,8 +161,8 @@ end
 -- An echo makes no request in two places: where nobody named its thread, which is read whole when its own board lists it,
 -- and behind page 1 of a first scan, where everything is older than the scan.
 function admit_line(site, line, now, unguarded)
-  local flag, stage, level, request = string.match(line, '^(%p) (%a+) (%d) (.*)$', string.find(line, ' ', 1, true) + 1)
-  local said = stage == 'list' and cjson.decode(string.match(request, '^%S+ (.*)$'))
+  local flag, stage, level, request = string.match(line, WIRE.wish.flag_stage_priority_request, string.find(line, ' ', 1, true) + 1)
+  local said = stage == 'list' and cjson.decode(string.match(request, WIRE.request.payload))
   local is_backfill, admitted = site.is_old_walk, line
   if flag == '?' then
     local goes, begins = walks_on(site, said, level)
@@ -172,7 +172,7 @@ function admit_line(site, line, now, unguarded)
   if said and is_left_to_walk(site, said, level) then return false end
   if is_backfill and tonumber(level) > BACKFILL then
     level = tostring(math.floor(level / 4))  -- as ParseContext.rank() does, in the order that the stages had
-    admitted = string.match(line, '^%S+ ') .. table.concat({flag, stage, level, request}, ' ')
+    admitted = WIRE.write_line(string.match(line, WIRE.line.word), flag, stage, level, request)
   end
   if flag == '?' and tonumber(level) > BACKFILL then spend_scan(site) end
   if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits one list page of a full pass at a time
@@ -195,14 +195,14 @@ function admit_line(site, line, now, unguarded)
     end
   end
   site.rid, site.fresh = site.rid + 1, site.fresh + 1
-  local entry = site.rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. request
+  local entry = WIRE.write_entry(site.rid, stage, level, 0, request)
   if (site.wait or 0) > 0 then
     redis.call('ZADD', site.key .. ':delayed', now + site.wait, entry)
   else
     append_ready(site, stage, level, entry)
   end
   if said then
-    note_board(site, string.match(request, '^%S+ (.*)$'), level, 1)
+    note_board(site, string.match(request, WIRE.request.payload), level, 1)
     if said[2] > 1 then site.further = site.further + 1 end
   elseif is_new ~= 'again' then site.news = site.news + 1 end
   return admitted

@@ -43,7 +43,7 @@ local function growth_in_flight(site, growth)
   for _, stage in ipairs(STAGES) do flight[stage] = growth[stage] * redis.call('ZCARD', site.key .. ':released:' .. stage) end
   local rids = redis.call('ZRANGE', site.key .. ':leased', 0, -1)  -- bounded by the window, 256 at most
   for _, held in ipairs(#rids > 0 and redis.call('HMGET', site.key .. ':open', unpack(rids)) or {}) do
-    local stage = string.match(held or '', '^%d+ (%a+)')
+    local stage = string.match(held or '', WIRE.held.stage)
     if stage then flight[stage] = flight[stage] + growth[stage] end
   end
   for _, stage in ipairs(STAGES) do sum = sum + flight[stage] end

@@ -67,8 +67,8 @@ local function unpark(site, rid, put)
   local text = redis.call('HGET', site.key .. ':parked', rid)
   if not text then return false end
   redis.call('HDEL', site.key .. ':parked', rid)
-  local stage, level, rest = string.match(text, '\n%d+ (%a+) (%d) %d+ (.*)$')
-  put(site, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
+  local stage, level, request = string.match(string.match(text, '\n(.*)$'), WIRE.entry.stage_priority_request)
+  put(site, WIRE.write_entry(rid, stage, level, 0, request))
   return true
 end
 
@@ -157,7 +157,7 @@ end
 -- probes is believed: only then is it scanned again.
 function is_gone_with_all(site, held, status, now)
   if now < tonumber(redis.call('HGET', site.key, 'gone_believed') or 0) then return false end
-  local stage, payload = string.match(held, '^%d+ (%a+) %d %d+ %S+ (.*)$')
+  local stage, payload = string.match(held, WIRE.held.stage_payload)
   if not stage or not may_be_gone(status, stage == 'list') then return false end
   local _, page, revision = unpack(cjson.decode(payload))
   local is_board_doubted = stage == 'list' and refusal_of(site, stage) == WIRE.reason.AllGone

@@ -16,7 +16,7 @@ local RECENT, SHOWN = 20, 200
 
 -- Remember an attempt among the last of the site. The list is cut at twice its length: one command a page, not two.
 function note_recent(site, now, entry, effort, outcome)
-  local stage, address = string.match(entry, '^%d+ (%a+) %d %d+ (%S+)')
+  local stage, address = string.match(entry, WIRE.entry.stage_address)
   local status, fetch = string.match(effort, '^(%d+) %d+ %d+ (%d+)')
   local said = {string.format('%.0f', now), stage, status or 0, fetch or 0, outcome, string.sub(address, 1, SHOWN)}
   local key = site.key .. ':recent'

@@ -10,16 +10,16 @@ function read_tail(text)
 end
 
 -- Return the answer of lease.lua that gives a lease.
-local function lease_reply(site, rid, token, entry, deadline, begins, ends, now)
-  local stage, attempt, rest = string.match(entry, '^(%a+) %d (%d+) (.*)$')
-  local tail, validator, payload = 0, '', string.match(rest, '^%S+ (.*)$')
+local function lease_reply(site, rid, token, work, deadline, begins, ends, now)
+  local stage, attempt, payload = string.match(work, WIRE.work.stage_attempt_payload)
+  local tail, validator = 0, ''
   if stage == 'list' then
     validator = find_validator(site, payload, tonumber(attempt), now)
   else
     local id = cjson.decode(payload)[1]
     tail = read_tail(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id))
   end
-  return {0, token, tonumber(attempt), rid .. ' ' .. entry, site.version, tail, string.format('%.0f', deadline), validator,
+  return {0, token, tonumber(attempt), rid .. ' ' .. work, site.version, tail, string.format('%.0f', deadline), validator,
     math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
 end
 
@@ -28,7 +28,7 @@ end
 function lease_request(site, rid, now, ready, slack)
   local held = redis.call('HGET', site.key .. ':open', rid)
   if not held then return {-2} end
-  local token, stage, level, attempt, rest = string.match(held, '^(%d+) (%a+) (%d) (%d+) (.*)$')
+  local token, stage, level, attempt, request = string.match(held, WIRE.held.token_stage_priority_attempt_request)
   if token ~= '0' then return {-3} end
 
   local refusal = (site.paused and -4)
@@ -40,7 +40,7 @@ function lease_request(site, rid, now, ready, slack)
     tally(site, 'refused:' .. refusal, 1)
     redis.call('ZREM', site.key .. ':released:' .. stage, rid)
     redis.call('HDEL', site.key .. ':open', rid)
-    return_ready(site, rid .. ' ' .. stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest)
+    return_ready(site, WIRE.write_entry(rid, stage, level, attempt, request))
     schedule_look(site, math.max(site.next_at - site.lead, now + (refusal == -7 and 1000 or 50)))
     note_change(site)
     return {refusal}
@@ -58,8 +58,8 @@ function lease_request(site, rid, now, ready, slack)
   token = string.format('%.0f', math.max(now, site.fence + 1))
   site.fence, site.attempts = tonumber(token), site.attempts + 1
   redis.call('HSET', site.key, 'fence', token, 'attempts', site.attempts)
-  local entry = stage .. ' ' .. level .. ' ' .. attempt .. ' ' .. rest
-  redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. entry)
+  local work = WIRE.write_work(stage, level, attempt, request)
+  redis.call('HSET', site.key .. ':open', rid, token .. ' ' .. work)
   local released_at = tonumber(redis.call('ZSCORE', site.key .. ':released:' .. stage, rid) or now)
   measure(P .. ':stats', 'wait:' .. stage, TIMES_MS, math.max(0, now - math.floor(released_at)))
   redis.call('ZREM', site.key .. ':released:' .. stage, rid)
@@ -71,20 +71,20 @@ function lease_request(site, rid, now, ready, slack)
   redis.call('ZADD', site.key .. ':leased', deadline, rid)
   schedule_look(site, deadline)
   note_change(site)
-  return lease_reply(site, rid, token, entry, deadline, begins, ends, now)
+  return lease_reply(site, rid, token, work, deadline, begins, ends, now)
 end
 
 -- Return the answer of a lease that was given before and holds, and the message that led to it, or nil.
 function lease_again(name, rid, token)
   local site = load_site(name)
   local held = site and redis.call('HGET', site.key .. ':open', rid)
-  local holder, entry = string.match(held or '', '^(%d+) (.*)$')
+  local holder, work = string.match(held or '', WIRE.held.token_work)
   local deadline = redis.call('ZSCORE', P .. ':s:' .. name .. ':leased', rid)
   if holder ~= token or not deadline then return nil end
-  local stage, address = string.match(entry, '^(%a+) %d %d+ (%S+)')
+  local stage, address = string.match(work, WIRE.work.stage_address)
   local queue, now = queue_of(site, stage), now_ms()
   local ends = site.delay > 0 and math.floor(deadline) - site.terms.lease_ms or 0  -- past by now, it is reserved anew
-  return lease_reply(site, rid, token, entry, math.floor(deadline), math.min(now, ends), ends, now),
+  return lease_reply(site, rid, token, work, math.floor(deadline), math.min(now, ends), ends, now),
     HINTS[stage](name, rid, address, queue, string.format('%.0f', now))
 end
 

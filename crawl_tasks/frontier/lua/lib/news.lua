@@ -190,7 +190,7 @@ function ping_boards(site, lines, from, now)
   for first = from, #lines, CHUNK do
     local ids, shown, kept = {}, {}, {}
     for i = first, math.min(first + CHUNK - 1, #lines) do
-      local said = cjson.decode(string.match(lines[i], '^%S+ %p %a+ %d %S+ (.*)$'))
+      local said = cjson.decode(string.match(lines[i], WIRE.line.payload))
       ids[#ids + 1], shown[#shown + 1] = said[1], said[3]
       all[said[1]] = true
     end

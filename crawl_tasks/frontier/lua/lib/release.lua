@@ -86,7 +86,7 @@ local function retry_places(site, stage)
   local rids = redis.call('ZRANGE', key .. ':leased', 0, -1)  -- bounded by the window, 256 at most
   for _, rid in ipairs(redis.call('ZRANGE', key .. ':released:' .. stage, 0, -1)) do rids[#rids + 1] = rid end
   for _, held in ipairs(#rids > 0 and redis.call('HMGET', key .. ':open', unpack(rids)) or {}) do
-    local token, attempt = string.match(held or '', '^(%d+) %a+ %d (%d+)')
+    local token, attempt = string.match(held or '', WIRE.held.token_attempt)
     if token and tonumber(attempt) > (token == '0' and 0 or 1) then places = places - 1 end  -- a lease has counted its own
   end
   return places
@@ -105,13 +105,13 @@ local function release_stage(site, stage, most, now, lane)
     if not popped then break end
     local scores, held = {}, {}
     for _, entry in ipairs(popped[2]) do
-      local rid, rest, attempt, address = string.match(entry, '^(%d+) (%a+ %d (%d+) (%S+) .*)$')
+      local rid, work, attempt, address = string.match(entry, WIRE.entry.rid_work_attempt_address)
       if attempt ~= '0' then retries = (retries or retry_places(site, stage)) - 1 end
       if attempt ~= '0' and retries < 0 then
         held_back[#held_back + 1] = entry
       else
         scores[#scores + 1], scores[#scores + 2] = now, rid
-        held[#held + 1], held[#held + 2] = rid, '0 ' .. rest
+        held[#held + 1], held[#held + 2] = rid, '0 ' .. work
         redis.call('LPUSH', queue, HINTS[stage](site.name, rid, address, queue, string.format('%.0f', now)))
       end
     end
@@ -204,11 +204,11 @@ end
 -- End a request's lease when the fencing token is the right one. Return its entry, else nil.
 function end_lease(site, rid, token)
   local held = redis.call('HGET', site.key .. ':open', rid)
-  local holder, rest = string.match(held or '', '^(%d+) (.*)$')
+  local holder, work = string.match(held or '', WIRE.held.token_work)
   if not holder or holder == '0' or holder ~= token then return nil end
   redis.call('HDEL', site.key .. ':open', rid)
   redis.call('ZREM', site.key .. ':leased', rid)
-  return rid .. ' ' .. rest
+  return rid .. ' ' .. work
 end
 
 local DAY = 86400000
@@ -220,7 +220,7 @@ local function end_unread(site, level, address, payload, now)
   if board_field(said, level) == 'full_open' and redis.call('HEXISTS', key, 'full_line') == 1 then
     -- Without a word of the guard: produce.lua lets it wait.
     local due = math.min(now + DAY, tonumber(redis.call('HGET', key, 'full_due') or math.huge))
-    redis.call('HSET', key, 'full_next', '- ~ list ' .. level .. ' ' .. address .. ' ' .. payload, 'full_due', due)
+    redis.call('HSET', key, 'full_next', WIRE.write_line('-', '~', 'list', level, address .. ' ' .. payload), 'full_due', due)
     redis.call('ZADD', P .. ':fulls', 'XX', due, name)
   end
   close_scan(site, payload, level, 0, now)
@@ -229,7 +229,7 @@ end
 -- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
 -- board's scan.
 function drop_request(site, entry, is_open, now)
-  local stage, level, address, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ (%S+) (.*)$')
+  local stage, level, address, payload = string.match(entry, WIRE.entry.stage_priority_address_payload)
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
   redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
   if stage == 'list' and is_open then end_unread(site, level, address, payload, now) end
@@ -238,9 +238,9 @@ end
 
 -- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must follow.
 function revive(site, state, rid, entry)
-  local stage, level, rest = string.match(entry, '^%d+ (%a+) (%d) %d+ (.*)$')
-  append_ready(site, stage, level, rid .. ' ' .. stage .. ' ' .. level .. ' 0 ' .. rest)
-  if stage == 'list' and state == 'dead' then note_board(site, string.match(rest, '^%S+ (.*)$'), level, 1) end
+  local stage, level, request = string.match(entry, WIRE.entry.stage_priority_request)
+  append_ready(site, stage, level, WIRE.write_entry(rid, stage, level, 0, request))
+  if stage == 'list' and state == 'dead' then note_board(site, string.match(request, WIRE.request.payload), level, 1) end
 end
 
 -- Give a board's dead page 1 up for good: another one was tried instead of it, or read.
@@ -259,7 +259,7 @@ end
 function retry_dead_page(site, id, rid, line)
   local key, text = site.key .. ':dead', rid and redis.call('HGET', site.key .. ':dead', rid)
   local entry = string.match(text or '', '\n(.*)$')
-  if not entry or string.match(entry, '^%d+ list %d %d+ (%S+)') ~= string.match(line, '^%S+ %p list %d (%S+)') then return false end
+  if not entry or string.match(entry, WIRE.entry.address) ~= string.match(line, WIRE.line.address) then return false end
   redis.call('HDEL', key, rid)
   revive(site, 'dead', rid, entry)
   return true
@@ -280,7 +280,7 @@ end
 -- Give a request up: put its entry among the dead or the parked, as "<now> <reason>\n<entry>".
 function bury(site, entry, reason, now, state)
   state = state or 'dead'
-  local rid, stage, level, address, payload = string.match(entry, '^(%d+) (%a+) (%d) %d+ (%S+) (.*)$')
+  local rid, stage, level, address, payload = string.match(entry, WIRE.entry.rid_stage_priority_address_payload)
   redis.call('HSET', site.key .. ':' .. state, rid, string.format('%.0f', now) .. ' ' .. reason .. '\n' .. entry)
   tally(site, state .. ':' .. string.match(reason, '^%S*'), 1)
   if stage == 'list' then note_unread(site, rid, level, payload, reason, now, state) end

@@ -5,18 +5,9 @@
 -- Every script takes KEYS 1: the key prefix P. All other keys are derived from P, as keys.py lists them, because one call
 -- may touch many sites. Each verb describes its ARGV.
 --
--- An entry is one request as text: "<rid> <stage> <priority> <attempt> <address> <payload>", where payload is the JSON
--- array [key, page, revision, reach if any]. A line is a request that asks for admission:
--- "<word> <flag> <stage> <priority> <address> <payload>". guard.lua knows a line by its word. The flags:
---   "!" if the guard admits it
---   "?" if the guard admits it and the walk goes on, see walks_on()
---   "~" as part of a full pass
---   "=" an echo, only if its thread was named before
---   "-" its list calls the page deleted
---   "*" and "/" as the database knows the page, see guard_admits()
---   "+" whatever the guard says
---   "^" never: a ping of a front page, see news.lua
--- In `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
+-- An entry is one request as text. A line is a request that asks for admission, and guard.lua knows it by its word. In `open` the
+-- entry stands without its rid, behind the token of its lease (0: released, nobody holds it). frontier/wire/entry_format.py has
+-- the fields and the flags. WIRE.entry.stage_address is the pattern that captures these two fields of an entry.
 -- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at pack_terms load_site
 -- EXPORTS: STAGE_AT queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
 -- EXPORTS: schedule_look holds_move

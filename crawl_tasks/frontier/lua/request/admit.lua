@@ -16,7 +16,7 @@ if limit ~= 0 then room, backfill_room = room_for(site, limit > 0 and limit or n
 local over = 0
 site.wait = tonumber(ARGV[3])
 for i = 4, #ARGV do
-  local level = tonumber(string.match(ARGV[i], '^%S+ %p %a+ (%d)'))
+  local level = tonumber(string.match(ARGV[i], WIRE.line.priority))
   if site.fresh >= (level <= BACKFILL and backfill_room or room) then
     over = #ARGV - i + 1
     break

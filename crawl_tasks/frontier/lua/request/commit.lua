@@ -35,7 +35,7 @@ end
 local entry = end_lease(site, rid, token)
 if not entry then return {-2} end
 local now = now_ms()
-local stage, level, payload = string.match(entry, '^%d+ (%a+) (%d) %d+ %S+ (.*)$')
+local stage, level, payload = string.match(entry, WIRE.entry.stage_priority_payload)
 
 local trail = {life_ms(site, now), entry}
 local has_cap = site.terms.daily_new > 0 and #ARGV >= FIRST
@@ -48,14 +48,14 @@ local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list'
 local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged, is_gone = outcome == 'gone:list'}
 if listed then begin_list_page(site, listed, level, times, now) end
 local filtered = {}
-local is_front = listed and string.find(ARGV[FIRST] or '', '^%S+ %^ ')
+local is_front = listed and string.match(ARGV[FIRST] or '', WIRE.line.flag) == '^'
 if is_front then ping_boards(site, ARGV, FIRST, now) end
 for i = is_front and #ARGV + 1 or FIRST, #ARGV do
   local news, known, line = site.news, site.known, false
   site.row_at = times and times[i - FIRST + 1] or 0
   -- A crawler trap: lines left out stay unknown. The pages of a thread that was let in are no trap, and a board's further pages
   -- do not count: a later day's walk passes them again.
-  if has_cap and found + site.fresh - site.further >= most_new and not string.find(ARGV[i], '^%S+ %p comment ') then left_out = left_out + 1
+  if has_cap and found + site.fresh - site.further >= most_new and string.match(ARGV[i], WIRE.line.stage) ~= 'comment' then left_out = left_out + 1
   else line = admit_line(site, ARGV[i], now) end
   if line then trail[#trail + 1] = line
   elseif names_filtered and site.known > known then filtered[#filtered + 1] = i - FIRST end
@@ -94,7 +94,7 @@ count_effort(site, stage, effort)
 note_recent(site, now, entry, effort, string.match(outcome, '^(gone):') or string.match(outcome, '^(unchanged):') or item_count)
 local fetch_ms = fetch_ms_of(effort)
 if fetch_ms <= site.terms.slow_ms then speed_up(site, token)
-elseif is_strained(site, string.match(entry, '^%d+ %a+ %d %d+ (%S+)'), now, fetch_ms) then slow_down(site, token, now, fetch_ms) end
+elseif is_strained(site, string.match(entry, WIRE.entry.address), now, fetch_ms) then slow_down(site, token, now, fetch_ms) end
 if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, left_out > 0 and '' or validator, now) end
 note_answer(site, stage, rid, string.sub(outcome, 1, 5) ~= 'gone:' and not is_unchanged)

@@ -19,7 +19,7 @@ local now = now_ms()
 local entry = end_lease(site, rid, token)
 if not entry then return {-2} end
 
-local stage, level, attempt, address, payload = string.match(entry, '^%d+ (%a+) (%d) (%d+) (%S+) (.*)$')
+local stage, level, attempt, address, payload = string.match(entry, WIRE.entry.stage_priority_attempt_address_payload)
 local took = fetch_ms_of(effort)
 local rest, wait, is_first = rest_ms, delay_ms, tonumber(attempt) == 1
 
@@ -83,7 +83,7 @@ if scope ~= 'nothing' or reason == WIRE.reason.ArchiveFailed then note_no_page(s
 count_effort(site, stage, effort)
 note_recent(site, now, entry, effort, reason)
 if says_nothing then note_bad_page(site, stage, rid, reason, now) end
-if scope ~= 'page' then entry = table.concat({rid, stage, level, attempt - 1, address, payload}, ' ') end
+if scope ~= 'page' then entry = WIRE.write_entry(rid, stage, level, attempt - 1, address .. ' ' .. payload) end
 if state == 'ready' or state == 'delayed' then tally(site, 'delayed:' .. reason, 1) end
 if state == 'ready' then
   return_tried(site, entry)

@@ -48,14 +48,14 @@ local function expire_leases(site)
     redis.call('ZREM', site.key .. ':leased', rid)
     local held = redis.call('HGET', site.key .. ':open', rid)
     redis.call('HDEL', site.key .. ':open', rid)
-    local entry = rid .. ' ' .. string.match(held or '', '^%d* ?(.*)$')
-    local stage, attempt = string.match(entry, '^%d+ (%a+) %d (%d+)')
+    local entry = rid .. ' ' .. (string.match(held or '', WIRE.held.work) or '')
+    local stage, attempt = string.match(entry, WIRE.entry.stage_attempt)
     attempt = tonumber(attempt)
     redis.call('HINCRBY', site.key, 'expired', 1)
     if not attempt then
       tally(site, 'entryless', 1)  -- somebody deleted the entry: `check --deep` tells, and `recover` brings it back
     elseif attempt >= site.terms.max_attempts then
-      redis.call('HINCRBY', site.key, 'failed:hung', 1)
+      redis.call('HINCRBY', site.key, 'failed:' .. WIRE.reason.Hung, 1)
       note_bad_page(site, stage, rid, WIRE.reason.Hung, now)
       bury(site, entry, WIRE.reason.Hung .. ' each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
     else
@@ -95,7 +95,7 @@ local function return_lost(site, stage)
       redis.call('ZREM', key, rid)
       local held = redis.call('HGET', site.key .. ':open', rid)
       redis.call('HDEL', site.key .. ':open', rid)
-      if held then return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$')) end
+      if held then return_ready(site, rid .. ' ' .. string.match(held, WIRE.held.work)) end
       lost = lost + 1
     end
   end

@@ -24,7 +24,7 @@ for _, stage in ipairs(STAGES) do
     redis.call('ZREM', released, rid)
     local held = redis.call('HGET', site.key .. ':open', rid)
     redis.call('HDEL', site.key .. ':open', rid)
-    if held then drop(rid .. ' ' .. string.match(held, '^%d+ (.*)$')) end
+    if held then drop(rid .. ' ' .. string.match(held, WIRE.held.work)) end
   end
 end
 local delayed = site.key .. ':delayed'

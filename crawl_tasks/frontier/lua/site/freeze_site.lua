@@ -31,7 +31,7 @@ for _, stage in ipairs(STAGES) do
   for _, rid in ipairs(redis.call('ZRANGE', released, 0, -1)) do  -- bounded by the window
     local held = redis.call('HGET', key .. ':open', rid)
     redis.call('HDEL', key .. ':open', rid)
-    if held then return_ready(site, rid .. ' ' .. string.match(held, '^%d+ (.*)$')) end
+    if held then return_ready(site, rid .. ' ' .. string.match(held, WIRE.held.work)) end
   end
   redis.call('DEL', released)
 end
