@@ -41,7 +41,7 @@ def settings_page() -> str:
     ]
     head = (
         "# Settings\n\n[中文](zh/settings.md)\n\n"
-        "Settings concern the whole installation. Terms of one forum stand in its [site file](site-files.md).\n\n"
+        "Settings concern the whole installation. Terms of one forum are in its [site file](site-files.md).\n\n"
         "A setting is an environment variable. A process reads it once, when it starts, so a change needs a restart."
         " A misspelt name is refused, and the message says the nearest one.\n\n"
         "## Secrets in files\n\n"
