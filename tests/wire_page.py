@@ -8,6 +8,7 @@ from itertools import groupby
 from crawl_tasks.errors import BadStatus
 from crawl_tasks.frontier.wire.entry_format import FLAG_MEANINGS, TEXTS, Flag
 from crawl_tasks.frontier.wire.failures import DENIED_STATUSES, FAILURES, GONE_STATUSES
+from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, ASKED, GONE, NONE, REST_BITS, REVISIONS, SOURCES
 from crawl_tasks.frontier.wire.lease_end import COMMIT_ROWS, FAIL_ROWS, FieldRow
 from crawl_tasks.frontier.wire.site_terms import KEPT_TERMS, SITE_STATE, SITE_TERMS
 from crawl_tasks.model.status_rules import PAGE_STATUSES, STATUS_RULES
@@ -127,6 +128,9 @@ def _texts() -> list[str]:
         *_list(shapes),
         "Their fields, with the pattern that matches each in Lua:\n",
         *_list(rows),
+        f"The word of the guard is `address.rest.mark`: {ADDRESS_BITS} and {REST_BITS} bits of the page's hash, and"
+        f" revision * {SOURCES} + source. Revisions end at {REVISIONS}. Above them stand {ASKED} (asked again), {GONE}"
+        f" (gone) and {NONE} (none).\n",
         "### Flags of a line\n",
         "The flag says which lines the guard lets pass.\n",
         *_list([(f"`{flag.value}`", flag.name, FLAG_MEANINGS[flag]) for flag in Flag]),

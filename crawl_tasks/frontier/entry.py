@@ -9,17 +9,11 @@ from zlib import crc32
 import orjson
 
 from crawl_tasks.frontier.wire.entry_format import Flag
+from crawl_tasks.frontier.wire.guard_marks import REST_BITS, REVISIONS, SOURCES
 from crawl_tasks.model import FULL_REACH, Reach, Request, Stage, Visit
 from crawl_tasks.urls import fingerprint, page_hash
 
 _STAGES: Final = {stage.value: stage for stage in Stage}
-# A mark has 19 bits for the revision. guard.lua keeps the highest values for pages that are gone (ASKED, GONE).
-_REVISIONS: Final = (1 << 19) - 1033
-ADDRESS_BITS: Final = 40
-"""Bits of a page's hash by which the guard finds it: its address in guard.lua."""
-_REST_BITS: Final = 16
-# A mark has 4 bits for the source. 0 means none.
-_SOURCES: Final = 15
 
 
 def payload_of(request: Request) -> str:
@@ -40,7 +34,7 @@ def line_of(request: Request, flag: str = "") -> str:
 
 def guard_address(stage: str, key: str, page: int) -> int:
     """Return the 40-bit number by which the guard finds a page in any revision."""
-    return page_hash(stage, key, page) >> _REST_BITS
+    return page_hash(stage, key, page) >> REST_BITS
 
 
 def _flag_of(request: Request) -> Flag:
@@ -67,7 +61,7 @@ def guard_word(request: Request, suffix: str = "") -> str:
     slash, and behind that of an echo the fingerprint of the request: see guard.lua.
     """
     stage, key, page = request.stage, request.key, request.page
-    address, rest = divmod(page_hash(stage, key, page), 1 << _REST_BITS)
+    address, rest = divmod(page_hash(stage, key, page), 1 << REST_BITS)
     word = f"{address}.{rest}.{_mark(request.revision + suffix, request.source)}"
     if suffix.startswith("~"):
         return f"{word}/{_mark(request.revision, request.source)}"
@@ -76,8 +70,8 @@ def guard_word(request: Request, suffix: str = "") -> str:
 
 def _mark(revision: str, source: str) -> int:
     # Zero is kept for "none" in both parts, hence the + 1. surrogatepass: half a character in a page is no error here.
-    mark = (crc32(revision.encode("utf-8", "surrogatepass")) % _REVISIONS + 1 if revision else 0) << 4
-    return mark + (crc32(source.encode("utf-8", "surrogatepass")) % _SOURCES + 1 if source else 0)
+    mark = (crc32(revision.encode("utf-8", "surrogatepass")) % REVISIONS + 1 if revision else 0) * SOURCES
+    return mark + (crc32(source.encode("utf-8", "surrogatepass")) % (SOURCES - 1) + 1 if source else 0)
 
 
 def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:

@@ -10,8 +10,9 @@ from collections.abc import Collection
 from typing import Final
 
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.entry import ADDRESS_BITS, guard_address
+from crawl_tasks.frontier.entry import guard_address
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, PARTS, SOURCE_STEP, SOURCES
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.schema import BoardKind
@@ -22,9 +23,6 @@ MOST_AT_ONCE: Final = 1_000_000
 """Addresses in memory, some 100 bytes each. Of a site with more pages the database is read several times."""
 
 _STAGES: Final = (Stage.POST, Stage.COMMENT)
-_SOURCES: Final = 16
-_PARTS: Final = 256
-"""Parts of the addresses at most: a board's own entry differs from that of its page above these numbers."""
 
 
 def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Collection[int]) -> set[tuple[Stage, int]]:
@@ -41,7 +39,7 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
     # Looked at behind the guard: what was done before this is stored, unless it waits.
     if frontier.outbox.size() > 0 or Admin(frontier).failed.items.size() > 0:
         return set()
-    parts = min(len(found) // MOST_AT_ONCE + 1, _PARTS)
+    parts = min(len(found) // MOST_AT_ONCE + 1, PARTS)
     for part in range(parts):
         known = {number for number in open_pages if _part_of(number, parts) == part}
         for page in remembered(store, site):
@@ -53,12 +51,12 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
 
 
 def _part_of(number: int, parts: int) -> int:
-    return number % _PARTS % parts
+    return number % PARTS % parts
 
 
 def _is_of(entry: int, known: set[int]) -> bool:
     """Return whether an entry is that of a page, or one of its boards' own: look_up_source() of guard.lua."""
     if entry in known:
         return True
-    pages = ((entry - source * 2654435761 * _PARTS) % (1 << ADDRESS_BITS) for source in range(1, _SOURCES + 1))
+    pages = ((entry - source * SOURCE_STEP) % (1 << ADDRESS_BITS) for source in range(1, SOURCES + 1))
     return any(page in known for page in pages)

@@ -16,6 +16,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.frontier.replies import CommitResult, FailResult, NextPage
 from crawl_tasks.frontier.retry import NO_RETRY, Verdict, judge
+from crawl_tasks.frontier.wire.lease_end import CommitOutcome
 from crawl_tasks.logs import OutageLog
 from crawl_tasks.model import Effort, Fetched, Lease, Parsed, Stage, State
 from crawl_tasks.registry.site_registry import CompiledSite, SiteRegistry
@@ -89,7 +90,8 @@ class PageCommit:
         """Commit a page that was read, hand the next one to the chain, and tell the hooks. Return the outcome."""
         hooks, name, outcome = site.site.hooks, site.site.name, ""
         if page.is_unchanged or parsed.is_cut:
-            outcome = f"{'unchanged' if page.is_unchanged else 'cut'}:{lease.request.stage.value}"
+            kind = CommitOutcome.UNCHANGED if page.is_unchanged else CommitOutcome.CUT
+            outcome = kind.of(lease.request.stage)
         is_revalidated = site.site.revalidate and not page.is_rendered
         validator = validator_of(lease.request, page, parsed) if is_revalidated else ""
         is_debugged = log.isEnabledFor(logging.DEBUG)
@@ -199,7 +201,8 @@ class PageCommit:
         before = page_before(request, addresses) if is_there_less else ()
         tail = request.page - 1 if request.stage is Stage.COMMENT and is_there_less else 0
         parsed, is_post_page = Parsed(gone_items(request, addresses, at), before, tail), request.stage is Stage.POST
-        receipt = self._frontier.commit(lease, parsed, f"gone:{request.stage.value}", effort, asks_again=is_post_page)
+        outcome = CommitOutcome.GONE.of(request.stage)
+        receipt = self._frontier.commit(lease, parsed, outcome, effort, asks_again=is_post_page)
         log.info("page is gone")
         if receipt is None:
             return Outcome.LEASE_LOST

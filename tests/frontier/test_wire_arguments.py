@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from enum import StrEnum
 
 import pytest
 import redis
 
+from crawl_tasks.errors import Scope
 from crawl_tasks.frontier.redis_functions import NAMED_ARGUMENTS, PRELUDE, Verb, read_lua
-from crawl_tasks.frontier.wire.lease_end import CommitFields, FailFields
+from crawl_tasks.frontier.wire.lease_end import CommitFields, CommitOutcome, FailFields
 from crawl_tasks.frontier.wire.site_terms import FieldType
 from crawl_tasks.frontier.wire.writer import lua_locals
+from crawl_tasks.model import State
 
+WORDS = {
+    Scope: r"scope [=~]= '(\w+)'",
+    State: r"state [=~]= '(\w+)'",
+    CommitOutcome: r"outcome(?: [=~]= |, 1, 5\) [=~]= |, )'\^?\(?(\w+)\)?:(?:list|post|comment)?'",
+}
 CLASSES: dict[Verb, type[CommitFields | FailFields]] = {Verb.COMMIT: CommitFields, Verb.FAIL: FailFields}
 SENT = {FieldType.NUMBER: (17, 17), FieldType.FLAG: (1, True)}
 
@@ -44,3 +52,11 @@ def test_a_script_reads_each_of_its_arguments_and_by_name_alone(verb: Verb) -> N
         "rid",
         "token",
     ]  # answers.lua names a call by them
+
+
+@pytest.mark.parametrize("kind", WORDS, ids=lambda kind: kind.__name__)
+def test_the_words_that_commit_and_fail_compare_are_those_that_python_sends(kind: type[StrEnum]) -> None:
+    named = {word for verb in NAMED_ARGUMENTS for word in re.findall(WORDS[kind], read_lua(verb))}
+
+    assert named
+    assert named <= set(kind)

@@ -11,11 +11,12 @@ from typing import cast
 
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.board_names import known_boards
-from crawl_tasks.frontier.entry import ADDRESS_BITS, line_of
+from crawl_tasks.frontier.entry import line_of
 from crawl_tasks.frontier.keys import Keys
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.frontier.scripts import Scripts, Verb
 from crawl_tasks.frontier.wire.entry_format import Flag
+from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS
 from crawl_tasks.model import Request, Stage, State
 
 MOST_COUNTED = 2000

@@ -5,9 +5,11 @@ Both begin with the lease: its site, number and token, by which answers.lua know
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, get_type_hints
 
 from crawl_tasks.frontier.wire.site_terms import FieldType
+from crawl_tasks.model import Stage
 
 _NUMBER, _TEXT, _FLAG = FieldType.NUMBER, FieldType.TEXT, FieldType.FLAG
 
@@ -52,6 +54,18 @@ class FailFields(NamedTuple):
     slows_site: Annotated[int, _FLAG, "1 to raise the site's backoff"]
     scope: Annotated[str, _TEXT, "scope of the failure: page, site or nothing"]
     is_named: Annotated[int, _FLAG, "1 where the site named the time of its rest"]
+
+
+class CommitOutcome(StrEnum):
+    """The outcome of a page beside done, which commit.lua counts for its stage."""
+
+    GONE = "gone"
+    UNCHANGED = "unchanged"
+    CUT = "cut"
+
+    def of(self, stage: Stage) -> str:
+        """Return the outcome as commit.lua reads it."""
+        return f"{self.value}:{stage.value}"
 
 
 class FieldRow(NamedTuple):

@@ -14,6 +14,7 @@ from crawl_tasks.frontier.wire.failures import (
     REFUSALS,
     STRAINS,
 )
+from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, ASKED, GONE, NONE, SOURCE_STEP, SOURCES
 from crawl_tasks.frontier.wire.lease_end import FieldRow
 from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW, SHORT_RARE
 from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, FieldType
@@ -36,6 +37,14 @@ def lua_tables(codes: Iterable[str]) -> str:
         "gone": _set_of(GONE_STATUSES),
         "denied": _set_of(DENIED_STATUSES),
         **patterns_in(codes),
+        "mark": {
+            "addresses": 1 << ADDRESS_BITS,
+            "sources": SOURCES,
+            "source_step": SOURCE_STEP,
+            "asked": ASKED,
+            "gone": GONE,
+            "none": NONE,
+        },
         "limits": {"short_in_a_row": SHORT_IN_A_ROW, "short_rare": SHORT_RARE},
         "terms": [{"name": term.name, "type": term.type.value, "default": term.default} for term in SITE_TERMS],
         "term_names": [term.name for term in SITE_TERMS],

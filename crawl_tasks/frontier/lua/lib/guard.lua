@@ -15,10 +15,9 @@
 -- EXPORTS: guard_admits guard_gone guard_holds begin_flush flush_some
 
 local BUCKET = 96             -- mean members of a bucket: each search by pattern looks at a whole one
-local ADDRESSES = 1099511627776
 -- Revisions of a page that is gone: GONE + 128 * n + k waits for k more listings before the next request. ASKED + n was
 -- requested after it had been gone, or by a full pass. The revisions of entry.py end below.
-local SOURCES, ASKED, GONE, NONE = 16, 524288 - 1032, 524288 - 1024, 524288
+local ADDRESSES, SOURCES, ASKED, GONE, NONE = WIRE.mark.addresses, WIRE.mark.sources, WIRE.mark.asked, WIRE.mark.gone, WIRE.mark.none
 
 local function revision_of(mark) return (mark - mark % SOURCES) / SOURCES end
 
@@ -230,7 +229,7 @@ end
 
 -- Look up the mark that one board gave an address which another board listed first.
 local function look_up_source(t, older, address, rest, source, mark)
-  return look_up(t, older, (address + source * 679535554816) % ADDRESSES, rest, mark)
+  return look_up(t, older, (address + source * WIRE.mark.source_step) % ADDRESSES, rest, mark)
 end
 
 -- Write the mark that one board gave. It is looked up here, as the bucket may be the one that was just written.
