@@ -54,9 +54,6 @@ REPLIES = ".reply.celery.pidbox"
 
 REFUSED_WAIT_S = 1.0
 
-ADOPT_EVERY_S = 60.0
-"""Time between two looks for messages of an earlier version's workers, in seconds."""
-
 REFUSED_MOST_S = 30.0
 """After refusals for so long, in seconds, a new connection is made."""
 
@@ -66,8 +63,6 @@ class QoS(stock.QoS):
 
     refill: ClassVar[int] = 4
     """A 1/refill of the prefetch must be free before a poll: several messages in one call, not one after every task."""
-
-    _adopt_at = 0.0
 
     elsewhere: ClassVar[Callable[[], int]] = staticmethod(int)
     """Returns the number of messages at work that this channel did not take, or has acknowledged already."""
@@ -108,13 +103,9 @@ class QoS(stock.QoS):
             virtual.QoS.ack(self, delivery_tag)
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (kombu's signature)
-        """Put messages back whose worker has died, those that an earlier version recorded among them."""
-        if self.channel.hears_replies_only:
-            return
-        if monotonic() >= self._adopt_at:
-            self._adopt_at = monotonic() + ADOPT_EVERY_S
-            self.channel.adopt_unacked()
-        super().restore_visible(*args, **kwargs)
+        """Put messages back whose worker has died."""
+        if not self.channel.hears_replies_only:
+            super().restore_visible(*args, **kwargs)
 
     def _is_recorded(self, delivery_tag: str) -> bool:
         """Return whether a message stands in Redis: no hint, and not forgotten with a broken connection."""
@@ -294,24 +285,6 @@ class Channel(stock.Channel):
         keys = [f"{self.redis_prefix}:refused", self.unacked_key, self.unacked_index_key]
         with self.conn_or_acquire() as client:
             client.eval(text, len(keys), *keys, f"{queue} {reason}", message)
-
-    def adopt_unacked(self) -> None:
-        """Adopt messages that workers of an earlier version have left in kombu's own keys."""
-        text = (resources.files("crawl_tasks.broker") / "restore.lua").read_text("utf-8")
-        keys = [stock.Channel.unacked_key, stock.Channel.unacked_index_key, self.unacked_key, self.unacked_index_key]
-        cursor, adopted = "0", 0
-        try:
-            with self.conn_or_acquire() as client:
-                while True:
-                    before = repr(time() - self.visibility_timeout)
-                    _, following, some = client.eval(text, len(keys), *keys, cursor, before, *QUEUES)
-                    cursor, adopted = bytes_to_str(following), adopted + some
-                    if cursor == "0":
-                        break
-        except NoPermissionError:
-            return  # the rights of an upgrade that has ended: docker/users.conf
-        if adopted:
-            log.warning("messages adopted that a worker of an earlier version left", extra={"count": adopted})
 
     def put_back(self, message: virtual.Message) -> None:
         """Put a taken hint back to the end of the list from which messages are taken."""

@@ -11,7 +11,6 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
 from typing import NoReturn
 
 import click
@@ -19,47 +18,10 @@ import click
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import examples
-from crawl_tasks.errors import ConfigError, CrawlError
+from crawl_tasks.errors import CrawlError
 from crawl_tasks.local.signals import Terminated
 from crawl_tasks.logs import hide_passwords
 from crawl_tasks.permissions import keep_private
-
-_VERBS = ("list", "show", "retry", "drop")
-_KINDS = {"dead": "page", "shelf": "item", "refused": "message"}
-
-OLD_COMMANDS = {
-    **{f"{old} {verb}": f"failed {verb} --kind {kind}" for old, kind in _KINDS.items() for verb in _VERBS},
-    **{old: f"failed list --kind {kind}" for old, kind in _KINDS.items()},
-    "fetch": "try URL",
-    "reparse": "try NAME --kept",
-    "reparse --list": "failed list --kept",
-    "reparse --revive": "try NAME --kept --revive",
-    "stop": "pause --wait",
-    "drain": "pause --drain",
-    "drain --wait": "pause --drain --wait --within SECONDS",
-    "top": "status --watch --sort pages",
-    "version": "--version",
-    "alerts --once": "check",
-    "doctor": "check",
-    "fsck": "check --deep",
-    "fsck --mend": "check --mend",
-    "ledger": "check",
-}
-"""The new command for a former command, or for a former option or subcommand of a command."""
-
-
-def require_new_name(arguments: Sequence[str]) -> None:
-    """Refuse a command line with a former name of a command, option or subcommand.
-
-    Raises:
-        ConfigError: the command line has a former name. The message has the new one.
-    """
-    command, *further = arguments
-    # The longer form first: `dead retry` has another successor than `dead`.
-    for old in (*(f"{command} {word}" for word in further), command):
-        if new := OLD_COMMANDS.get(old):
-            raise ConfigError(f"`{old}` is `{new}` now")
-
 
 COMMANDS = {
     "demo": ("demo", "Crawl the bundled forum and compare the result with its ground truth."),
@@ -110,8 +72,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of a command line. An old or misspelt name is an error with the right one."""
-        require_new_name(args)
+        """Return the command of a command line. A misspelt name is an error with the right one."""
         if args[0] not in COMMANDS and (alike := difflib.get_close_matches(args[0], COMMANDS, n=1)):
             ctx.fail(f"there is no command {args[0]!r}; did you mean {alike[0]}?")
         return super().resolve_command(ctx, args)

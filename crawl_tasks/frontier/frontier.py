@@ -34,6 +34,7 @@ from crawl_tasks.frontier.scripts import OUTBOX_MAX, Scripts, Verb, explained
 from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.frontier.slot_clock import SlotClock
 from crawl_tasks.frontier.start_queue import StartQueue
+from crawl_tasks.frontier.state_format import check_format
 from crawl_tasks.frontier.wire.entry_format import Flag
 from crawl_tasks.frontier.wire.lease_end import CommitFields, FailFields
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, SlotSpan, Stage, State
@@ -300,6 +301,15 @@ class Frontier:
             if not may_be_more:
                 break
         return counts
+
+    @explained("format")
+    def check_format(self) -> None:
+        """Refuse a Redis that holds a crawl of another format.
+
+        Raises:
+            ConfigError: the crawl was begun before version 0.2, or by a version with a later format.
+        """
+        check_format(self.client, self.keys)
 
     @explained("clock_ms")
     def clock_ms(self) -> int:

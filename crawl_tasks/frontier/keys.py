@@ -59,7 +59,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | versions with the same rules and with others, as JSON, failed_in_a_row:            |
 |                      |        | failures since a page, failing: failures.lua, own_failed: count_own.lua,           |
 |                      |        | gone_boards: boards with gone_at, new_boards and scan_gap: news.lua,               |
-|                      |        | since: the begin of its life in this cell, watched: in any,     |
+|                      |        | since: the begin of its life in this cell, watched: in any, format: state_format.py, |
 |                      |        | short: threads with few of their replies, as JSON: note_threads.lua,               |
 |                      |        | login: since and reason, while no login succeeds, mismatch: time and text,         |
 |                      |        | publications, signature and board_count: of the last one (boards.lua), encoding: a |

@@ -98,20 +98,8 @@ def read_items(text: bytes) -> Items:
     """
     try:
         row = orjson.loads(text)
-        # The trail is the only part that begins with a text. An older version wrote no trail.
+        # The trail is the only part that begins with a text. What no commit wrote has none.
         trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
-        items = Items.from_json(row, read_trail(row[0], trail))
+        return Items.from_json(row, read_trail(row[0], trail))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error
-    return items if items.read_by or not items.visits else _as_of_commit(items)
-
-
-def _as_of_commit(items: Items) -> Items:
-    """Return the items of an older version as seen at their commit, by Redis' clock."""
-    # That version took the forum's Date, which may be years off. Beside the moments of this version, an edit that a
-    # worker of the older one fetched would count as long outdated, and be lost without a word.
-    seen_at = items.visits[0].at_ms / 1000
-    return items._replace(
-        posts=tuple(one._replace(seen_at=seen_at) for one in items.posts),
-        comments=tuple(one._replace(seen_at=seen_at) for one in items.comments),
-    )

@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Final
 
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
+from crawl_tasks.frontier.state_format import FORMAT
 from crawl_tasks.frontier.wire.lease_end import COMMIT_ROWS, FAIL_ROWS
 from crawl_tasks.frontier.wire.writer import lua_locals, lua_tables
 
@@ -142,7 +143,8 @@ def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     """Return the Lua of the library without its first line: hints, bounds, WIRE, prelude, verbs as `VERBS[name]`."""
     table = ", ".join(f"{queue} = {_message(hint)}" for queue, hint in hints.items())
     prelude = "\n".join(scoped(part) for part in PRELUDE)
-    bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX = {_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}"
+    values = f"{_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}, {FORMAT}"
+    bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX, FORMAT = {values}"
     verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{_body(verb)}\nend" for verb in Verb)
     return f"local HINTS = {{{table}}}\n{bounds}\n{library_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
 

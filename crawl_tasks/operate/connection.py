@@ -23,6 +23,7 @@ def connect_cells(settings: Settings, reply_s: float = REPLY_TIMEOUT_S) -> Cells
     Raises:
         SettingsError: a setting is wrong.
         RedisUnreachable: no Redis answers.
+        ConfigError: a Redis holds a crawl of another format.
     """
     urls = {cell.name: cell.url for cell in settings.cells}
     cells = Cells(_connect(settings, cell, reply_s) for cell in settings.cells)
@@ -30,6 +31,7 @@ def connect_cells(settings: Settings, reply_s: float = REPLY_TIMEOUT_S) -> Cells
     def ping(frontier: Frontier) -> None:
         try:
             frontier.client.ping()
+            frontier.check_format()
         except (redis.RedisError, OSError) as error:
             raise RedisUnreachable(f"Redis at {urls[frontier.cell]} {_reason_of(error)}") from error
 

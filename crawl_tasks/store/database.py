@@ -23,7 +23,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from crawl_tasks.errors import NoTables, StoreError
 from crawl_tasks.store import tables
 from crawl_tasks.store.driver_errors import explain, shown
-from crawl_tasks.store.migrations import STEPS, Step, bring_up, build_missing, version_after
+from crawl_tasks.store.migrations import FIRST, STEPS, Step, bring_up, build_missing, version_after
 
 if TYPE_CHECKING:
     from psycopg import Connection as PostgresConnection
@@ -65,8 +65,8 @@ class Database:
         """Connect, check whose tables these are, and with `create` make the missing ones of ours.
 
         Raises:
-            StoreError: the database cannot be reached, is not ours, is newer than we are, or is older or not there and
-                `create` is not set.
+            StoreError: the database cannot be reached, is not ours, is newer than we are or of before 0.2, or is older
+                or not there and `create` is not set.
         """
         try:
             with explained(self.url):
@@ -174,7 +174,7 @@ class Database:
         return NoTables(f"store: {where}: no crawl was ever stored here; check the database URL")
 
     def _version_there(self, connection: Connection) -> int | None:
-        """Return the stored schema version, None for an empty database. Raise for a foreign or a later schema."""
+        """Return the stored schema version, None for an empty database. Raise for another one than ours."""
         here = shown(self.url)
         there = set(inspect(connection).get_table_names())
         if "meta" not in there:
@@ -191,6 +191,11 @@ class Database:
             raise StoreError(
                 f"store: {here}: has schema {version}, this program knows {self._version}; "
                 "install the version of crawl-tasks that wrote it, or a later one"
+            )
+        if int(version) < FIRST:
+            raise StoreError(
+                f"store: {here}: was made by a version before 0.2, which this one does not read; "
+                "set CRAWL_DATABASE_URL to a new database"
             )
         return int(version)
 

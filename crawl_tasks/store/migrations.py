@@ -13,7 +13,6 @@ writers out for the time of one index, some seconds a million rows.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
@@ -23,7 +22,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex
 
 from crawl_tasks.store import tables
-from crawl_tasks.store.future_rows import bring_back
 
 log = logging.getLogger(__name__)
 
@@ -88,44 +86,21 @@ A step that SQL alone cannot express is a function of the connection, within the
 """
 
 
-def _bring_back(connection: Connection) -> None:
-    """Mend rows of schema 2, ordered by the forum's clock: an observation ahead would win for good."""
-    bring_back(connection, time.time())
+FIRST: Final = 7
+"""The schema of version 0.2. A database of before is refused."""
 
-
-STEPS: Final[tuple[Step, ...]] = (
-    (
-        "ALTER TABLE posts ADD COLUMN change_id BIGINT",
-        "ALTER TABLE comments ADD COLUMN change_id BIGINT",
-        "CREATE INDEX posts_by_change ON posts (change_id)",
-        "CREATE INDEX comments_by_change ON comments (change_id)",
-    ),
-    (
-        "ALTER TABLE posts ADD COLUMN read_by TEXT",
-        "ALTER TABLE comments ADD COLUMN read_by TEXT",
-        _bring_back,
-    ),
-    (
-        "ALTER TABLE posts ADD COLUMN author_id VARCHAR(200)",
-        "ALTER TABLE comments ADD COLUMN author_id VARCHAR(200)",
-        "ALTER TABLE posts ADD COLUMN crawled_at DOUBLE PRECISION",
-        "ALTER TABLE comments ADD COLUMN crawled_at DOUBLE PRECISION",
-        "ALTER TABLE versions ADD COLUMN crawled_at DOUBLE PRECISION",
-    ),
-    ("ALTER TABLE sites ADD COLUMN installation TEXT",),
-    ("ALTER TABLE posts ADD COLUMN placed_id BIGINT",),
-)
-"""The first brings schema 1 to schema 2, and so on. The tables of tables.py are those after the last."""
+STEPS: Final[tuple[Step, ...]] = ()
+"""The first brings schema 7 to schema 8, and so on. The tables of tables.py are those after the last."""
 
 
 def version_after(steps: Sequence[Step]) -> int:
     """Return the number of the schema after these steps."""
-    return 1 + len(steps)
+    return FIRST + len(steps)
 
 
 def bring_up(connection: Connection, version: int, steps: Sequence[Step]) -> None:
     """Run the steps that a database of this version lacks, within the transaction of the connection."""
-    for step in steps[version - 1 :]:
+    for step in steps[version - FIRST :]:
         for statement in step:
             if isinstance(statement, str):
                 connection.exec_driver_sql(statement)

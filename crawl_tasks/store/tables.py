@@ -109,7 +109,7 @@ def _content_hash() -> Column[str]:
 
 
 def _change_id() -> Column[int]:
-    return _number(CHANGE_ID, "The transaction that last changed the row, apart from counts. NULL before schema 2.")
+    return _number(CHANGE_ID, "The transaction that last changed the row, apart from counts.")
 
 
 def _crawled_at() -> Column[float]:

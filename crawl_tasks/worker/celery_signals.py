@@ -90,10 +90,13 @@ def preload(instance: WorkController, **_: object) -> None:
 
 @signals.celeryd_init.connect
 @signals.beat_init.connect
-def refuse_eviction(**_: object) -> None:
-    """Refuse to start on a Redis whose eviction policy would delete the ledger when its memory is full."""
+def refuse_redis(**_: object) -> None:
+    """Refuse to start on a Redis that would delete the ledger when it is full, or that holds one of another format."""
     try:
         policy = Inspector(runtime().frontier).health(()).eviction
+        runtime().frontier.check_format()
+    except ConfigError as error:
+        refuse(str(error))
     except BackendError as error:
         # Celery waits for its broker by itself, and tells of it in words of its own.
         sys.stderr.write(f"crawl_tasks: {error}; waiting for it\n")

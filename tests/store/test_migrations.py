@@ -12,7 +12,7 @@ from sqlalchemy import inspect, text
 from crawl_tasks.errors import StoreError
 from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.database import Database
-from crawl_tasks.store.migrations import STEPS, Step, version_after
+from crawl_tasks.store.migrations import FIRST, STEPS, Step, version_after
 from crawl_tasks.store.upsert import Store, Written
 from tests.store.conftest import empty_schema
 from tests.store.rows import page, row, versions
@@ -91,6 +91,16 @@ def test_a_later_schema_is_refused_with_one_line_and_left_as_it_is(new_url: NewU
     newer.close()
 
 
+@pytest.mark.parametrize("create", [True, False])
+def test_a_database_of_before_the_first_release_is_refused_with_one_line(new_url: NewUrl, *, create: bool) -> None:
+    url = new_url()
+    with Store(url) as store, store.database.writing() as connection:
+        connection.execute(text(f"UPDATE meta SET value = '{FIRST - 1}' WHERE name = 'schema'"))
+
+    with pytest.raises(StoreError, match=r"^store: \S+: was made by a version before 0.2, .* to a new database$"):
+        Store(url).open(create=create)
+
+
 def test_who_only_reads_does_not_change_an_older_database(new_url: NewUrl) -> None:
     url = new_url()
     Store(url).open().close()
@@ -142,28 +152,14 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(new_url: NewUrl) -> Non
 YEAR_S = 365 * 86400.0
 
 
-def schema_2(url: str, *pages: Items) -> None:
-    """Make a database of the version that ordered observations by the forum's clock."""
-    with Store(url) as store:
-        store.write(pages)
-        with store.database.writing() as connection:
-            for table in ("posts", "comments"):
-                for name in ("read_by", "author_id", "crawled_at"):
-                    connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-            connection.execute(text("ALTER TABLE versions DROP COLUMN crawled_at"))
-            connection.execute(text("ALTER TABLE sites DROP COLUMN installation"))
-            connection.execute(text("ALTER TABLE posts DROP COLUMN placed_id"))
-            connection.execute(text("DROP TABLE authors"))
-            connection.execute(text("DROP TABLE removals"))
-            connection.execute(text("UPDATE meta SET value = '2' WHERE name = 'schema'"))
-
-
 def test_an_edit_seen_now_becomes_the_row_of_a_forum_whose_clock_was_a_year_ahead(new_url: NewUrl) -> None:
     url, now = new_url(), time.time()
     ahead = now + YEAR_S
-    schema_2(url, page(Post("1", ahead, title="t", body="old", state="normal"), Comment("1", "7", ahead, body="old")))
-
     with Store(url) as store:
+        store.write(
+            [page(Post("1", ahead, title="t", body="old", state="normal"), Comment("1", "7", ahead, body="old"))]
+        )
+        store.bring_back(now)
         store.write([page(Post("1", time.time(), title="t", body="new"), Comment("1", "7", time.time(), body="new"))])
 
         assert row(store, "posts")["body"] == row(store, "comments")["body"] == "new"
@@ -173,14 +169,15 @@ def test_an_edit_seen_now_becomes_the_row_of_a_forum_whose_clock_was_a_year_ahea
 def test_every_time_of_a_row_from_the_future_is_brought_back(new_url: NewUrl) -> None:
     url, now = new_url(), time.time()
     ahead = now + YEAR_S
-    schema_2(
-        url,
+    pages = [
         Items("site", (Forum("3", "f", "http://forum.test/3"),), (Post("1", ahead, title="t", body="first"),)),
         page(Post("1", ahead + 10, title="t", body="second", extra={"likes": "1"})),
         page(Post("1", ahead + 20, title="t", view_count=7)),
-    )
+    ]
 
     with Store(url) as store:
+        store.write(pages)
+        store.bring_back(now)
         post = row(store, "posts")
         with store.database.reading() as connection:
             [version_at] = connection.execute(text("SELECT seen_at FROM versions")).scalars().all()
@@ -193,10 +190,9 @@ def test_every_time_of_a_row_from_the_future_is_brought_back(new_url: NewUrl) ->
 
 
 def test_rows_of_the_past_are_left_as_they_are(new_url: NewUrl) -> None:
-    url = new_url()
-    schema_2(url, page(Post("1", 10.0, body="b"), Comment("1", "7", 20.0)), page(Post("1", 30.0, view_count=1)))
-
-    with Store(url) as store:
+    with Store(new_url()) as store:
+        store.write([page(Post("1", 10.0, body="b"), Comment("1", "7", 20.0)), page(Post("1", 30.0, view_count=1))])
+        store.bring_back(time.time())
         post, comment = row(store, "posts"), row(store, "comments")
 
     assert (post["first_seen_at"], post["fetched_at"], post["seen_at"], comment["seen_at"]) == (10.0, 10.0, 30.0, 20.0)

@@ -8,13 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 import redis
 
 from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.main import COMMANDS, OLD_COMMANDS, cli
+from crawl_tasks.cli.main import COMMANDS
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.local.state_lock import StateLock
 from crawl_tasks.logs import hide_passwords
@@ -253,36 +252,6 @@ def test_no_text_is_too_much_for_a_narrow_encoding(
 
 def test_a_command_that_is_almost_one_is_named(tmp_path: Path) -> None:
     assert "did you mean status?" in run("statsu", home=tmp_path).stderr
-
-
-@pytest.mark.parametrize("old", OLD_COMMANDS)
-def test_an_old_name_says_the_new_one_in_one_line(tmp_path: Path, old: str) -> None:
-    command, *further = old.split()
-
-    result = run(command, "demo", *further, home=tmp_path)
-
-    assert result.exit_code == Exit.USAGE
-    assert result.stderr == f"crawl-tasks: `{old}` is `{OLD_COMMANDS[old]}` now\n"
-
-
-@pytest.mark.parametrize("new", sorted(set(OLD_COMMANDS.values())))
-def test_every_new_name_is_a_command_with_these_options(new: str) -> None:
-    found: click.Command = cli
-    for word in new.split():
-        if word.startswith("--"):
-            assert word in {name for given in found.params for name in given.opts}
-        elif isinstance(found, click.Group):
-            found = found.get_command(click.Context(found), word) or pytest.fail(f"{new}: there is no {word}")
-
-
-def test_an_old_name_stands_in_no_file() -> None:
-    root = Path(__file__).parents[2]
-    old = re.compile(rf"crawl-tasks (?:{'|'.join(map(re.escape, OLD_COMMANDS))})\b")
-    inner = [path for name in ("config", "crawl_tasks", "docker", "docs", "tests") for path in (root / name).rglob("*")]
-    texts = [path for path in (*root.glob("*.md"), *inner) if path.suffix in {".py", ".md", ".yml", ".yaml", ".lua"}]
-
-    assert {path: old.findall(path.read_text("utf-8")) for path in texts if old.search(path.read_text("utf-8"))} == {}
-    assert len(texts) > 500
 
 
 @pytest.mark.parametrize("option", ["--out", "--report"])

@@ -17,7 +17,7 @@ from crawl_tasks.frontier.entry import read_entry
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
-from crawl_tasks.model import Comment, Forum, Post, Reach, Stage, State, Sweep
+from crawl_tasks.model import Forum, Post, Reach, Stage, State, Sweep
 from crawl_tasks.schedule.start_requests import StartRequests
 from crawl_tasks.sites.loader import parse_site
 from crawl_tasks.sites.site_json import dump_site, read_site
@@ -127,16 +127,6 @@ def test_items_of_a_later_version_are_read_without_what_it_added() -> None:
         (Sweep("9", 5.0, "w", 1, 2, 6.0, False, 7.0, 8.0, True),),
     )
     assert [visit.key for visit in items.visits] == ["9"]
-
-
-def test_items_of_the_version_before_count_as_seen_when_they_were_committed() -> None:
-    a_year_behind = 1_700_000_000.0
-    trail = ["1790000000000", '7 post 5 1 u ["9",1,""]']
-    row = ["demo", [], [Post("9", seen_at=a_year_behind)], [Comment("c", "9", seen_at=a_year_behind)], [], trail]
-
-    items = read_items(json.dumps(row).encode())
-
-    assert [one.seen_at for one in (*items.posts, *items.comments)] == [1_790_000_000.0] * 2
 
 
 def test_a_site_of_a_later_version_is_read_without_what_it_added(caplog: pytest.LogCaptureFixture) -> None:

@@ -163,11 +163,11 @@ end
 function admit_line(site, line, now, unguarded)
   local flag, stage, level, request = string.match(line, WIRE.wish.flag_stage_priority_request, string.find(line, ' ', 1, true) + 1)
   local said = stage == 'list' and cjson.decode(string.match(request, WIRE.request.payload))
-  local is_backfill, admitted = site.is_old_walk, line
+  local is_backfill, admitted = false, line
   if flag == '?' then
     local goes, begins = walks_on(site, said, level)
     if not goes then return false end
-    is_backfill = is_backfill or begins
+    is_backfill = begins
   end
   if said and is_left_to_walk(site, said, level) then return false end
   if is_backfill and tonumber(level) > BACKFILL then

@@ -201,8 +201,6 @@ function begin_list_page(site, listed, level, times, now)
   site.listed = listed
   site.is_unscanned = is_first and not is_news(site, listed[1])
   site.is_first_walk = is_unscanned or (listed[2] > 1 and is_walking and not is_by_hand(listed))
-  -- A first walk that an older version began. `run` names its scans otherwise.
-  site.is_old_walk = is_unscanned and not is_walking and tonumber(listed[3]) ~= nil
   site.counts_items = site.terms.freshness ~= '' and not is_walking
   site.known_until = not is_walking and note_newest(site, listed, times, now) or 0
   if is_walking then return end

@@ -42,16 +42,12 @@ local gate = redis.call('HMGET', key, 'paused', 'draining', 'paused_before')
 if before and not gate[3] then decisions.adopt_gate(name, gate[1], gate[2]) end
 if has_boards then
   redis.call('HSET', P .. ':sites', name, ARGV[3])
-  redis.call('HSET', key, 'version', ARGV[2], 'signature', ARGV[5])
+  redis.call('HSET', key, 'version', ARGV[2], 'format', FORMAT, 'signature', ARGV[5])
   redis.call('HINCRBY', key, 'publications', 1)
 end
 -- Else Redis keeps the hash as a list, and looks for each of the terms from its first one on.
 redis.call('HSET', key, 'encoding', 'a hash with a value above hash-max-listpack-value (64 bytes) is a table')
-if redis.call('HEXISTS', key, 'stored') == 0 then  -- an older version did not count: as if all had been stored
-  local done = 0
-  for _, stage in ipairs(STAGES) do done = done + (redis.call('HGET', key, 'done:' .. stage) or 0) end
-  redis.call('HSET', key, 'stored', done)
-end
+redis.call('HSETNX', key, 'stored', 0)
 redis.call('SET', P .. ':epoch', now, 'NX')
 local first_board = 11 + 2 * tonumber(ARGV[10])
 for i = 11, first_board - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
