@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from crawl_tasks.discovery.probe.http_probe import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.discovery.probe.site_address import SiteAddress, place_of
-from crawl_tasks.discovery.proof.dry_run import Coverage, DryRun, attempt, missing_in, reread, try_site
+from crawl_tasks.discovery.proof.dry_run import DryRun, attempt, missing_in, reread, try_site
+from crawl_tasks.discovery.proof.field_coverage import Coverage
 from crawl_tasks.discovery.proof.replay import Difference, cases_of, replay, save_case
 from crawl_tasks.discovery.proof.site_check import SiteCheck
 from crawl_tasks.sites.schema import Site

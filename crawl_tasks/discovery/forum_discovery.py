@@ -56,8 +56,8 @@ class ForumDiscovery:
             target = str(error).partition(": ")[0]
             if not target.startswith("http") or target == place.url:
                 raise
-            told = f"{place.url} redirects to {target}, which is another host; if that is the forum"
-            raise ConfigError(f"{told}: crawl-tasks new {target}") from error
+            redirect = f"{place.url} redirects to {target}, which is another host; if that is the forum"
+            raise ConfigError(f"{redirect}: crawl-tasks new {target}") from error
         self.place = replace(place, url=self.front.page.url)
         self.name = name
         self._remarks: list[str] = []
@@ -73,15 +73,15 @@ class ForumDiscovery:
         """
         best: Findings | None = None
         for suspect in self._candidates(engine):
-            found = self._with_preset(suspect)
-            if found is None:
+            findings = self._with_preset(suspect)
+            if findings is None:
                 continue
             if engine is None and suspect.name in self._misfits:
                 self._remarks.append(f"{suspect.title} is set aside: {self._misfits[suspect.name]}")
                 continue
-            if found.trial is not None and found.trial.rows:
-                return self._told(found)
-            best = best or found
+            if findings.trial is not None and findings.trial.rows:
+                return self._told(findings)
+            best = best or findings
         if best is None and engine is not None:
             raise ConfigError(f"{self.place.url}: the preset {engine} finds no boards here; {'; '.join(self._remarks)}")
         return self._told(best) if best is not None else None
@@ -94,14 +94,14 @@ class ForumDiscovery:
     def _candidates(self, engine: str | None) -> list[EngineMatch]:
         if engine is not None:
             return [EngineMatch(engine, load_engine(engine).about.title, 100, ("you said so",))]
-        found = suspects(self.front)
-        if not found or found[0].score < LIKELY:
+        matches = suspects(self.front)
+        if not matches or matches[0].score < LIKELY:
             # Probes cost requests, so they are for weak evidence only.
-            found = [*self._probed(), *found]
-        for suspect in likeliest(found[:MOST_CANDIDATES]):
+            matches = [*self._probed(), *matches]
+        for suspect in likeliest(matches[:MOST_CANDIDATES]):
             is_known = suspect.name in engine_names()
             self._remarks.append(f"{suspect}" + ("" if is_known else "; there is no preset for it yet"))
-        return [one for one in found[:MOST_CANDIDATES] if one.name in engine_names()]
+        return [match for match in matches[:MOST_CANDIDATES] if match.name in engine_names()]
 
     def _probed(self) -> Iterator[EngineMatch]:
         """Request addresses that only one program has. Yield the first program that answers."""
@@ -131,17 +131,17 @@ class ForumDiscovery:
         site, front = met
         rules = _other_addresses(preset, site, front.boards)
         prefix = _prefix(front.boards, self._site(suspect.name, urlsplit(site.base).path, rules))
-        found = self._site(suspect.name, prefix, rules)
-        trial, reason = self._proof(found, front.boards)
+        located = self._site(suspect.name, prefix, rules)
+        trial, reason = self._proof(located, front.boards)
         if reason:
             self._misfits[suspect.name] = reason
         elif trial is not None and trial.error:
             self._remarks.append(f"{suspect.title}: {trial.error}")
-        boards, by_link = front.boards, _is_linked(found) or _was_sent_on(trial, front.boards)
+        boards, by_link = front.boards, _is_linked(located) or _was_sent_on(trial, front.boards)
         # An API lists all boards at once, and its list pages have other objects in the place of boards.
         if trial is not None and trial.rows and preset.index.format is Format.HTML:
-            reader = IndexReader(found, preset.index)
-            boards = with_boards_below(self._probe, reader, Addresses(found), boards, by_link=by_link)
+            reader = IndexReader(located, preset.index)
+            boards = with_boards_below(self._probe, reader, Addresses(located), boards, by_link=by_link)
             if len(boards) > MOST_LOOKED_INTO:
                 self._remarks.append(
                     f"boards below others were looked for on the pages of the first {MOST_LOOKED_INTO}"
@@ -153,14 +153,14 @@ class ForumDiscovery:
             suspect=suspect,
             prefix=prefix,
             zone=self._zone(
-                front.zone or self._zone_apart(found, preset.index, prefix), changes=preset.index.clock_changes
+                front.zone or self._zone_apart(located, preset.index, prefix), changes=preset.index.clock_changes
             ),
             boards=boards,
             has_board_addresses=by_link,
             left_out=front.left_out,
             trial=trial,
             rules=rules,
-            news=self._news_pages(found, preset.index, trial) if len(boards) > 1 else (),
+            news=self._news_pages(located, preset.index, trial) if len(boards) > 1 else (),
         )
 
     def _site(self, engine: str, prefix: str, rules: str = "") -> Site:
@@ -190,7 +190,7 @@ class ForumDiscovery:
     def _proof(self, site: Site, boards: tuple[FoundBoard, ...]) -> tuple[DryRun | None, str]:
         """Return the dry run of the first list page with posts, else of the last one, and why the rules do not fit."""
         is_linked = _is_linked(site)
-        known = tuple(Board(id=one.board_id, address=one.url if is_linked else None) for one in boards)
+        known = tuple(Board(id=board.board_id, address=board.url if is_linked else None) for board in boards)
         opened = compile_site(site.model_copy(update={"named_boards": known}), self._contact)
         trial = None
         for trial in try_boards(self._probe, opened):
@@ -213,13 +213,13 @@ class ForumDiscovery:
         except PageError:
             return None
 
-    def _zone(self, said: str | None, *, changes: bool = False) -> Zone | None:
+    def _zone(self, shown: str | None, *, changes: bool = False) -> Zone | None:
         """Return the zone from the text that the preset found, else from the end of the page."""
         language = stated_language(self.front.source)
-        if said:
+        if shown:
             at_s = self.front.page.at_s
-            zone = zone_said(said, language=language)
-            zone = zone or zone_by_clock(said, at_s, language=language, changes=changes)
+            zone = zone_said(shown, language=language)
+            zone = zone or zone_by_clock(shown, at_s, language=language, changes=changes)
             if zone is not None:
                 return zone
         words = words_of(self.front)
@@ -227,17 +227,17 @@ class ForumDiscovery:
             words, self.front.page.at_s, language=language
         )
 
-    def _told(self, found: Findings) -> Findings:
+    def _told(self, findings: Findings) -> Findings:
         delay = self._probe.crawl_delay_s(self.place.url)
-        zone = found.zone
-        if zone is None and found.trial is not None and found.trial.page is not None:
-            zone = zone_by_ages([Document(found.trial.page)], language=stated_language(self.front.source))
+        zone = findings.zone
+        if zone is None and findings.trial is not None and findings.trial.page is not None:
+            zone = zone_by_ages([Document(findings.trial.page)], language=stated_language(self.front.source))
         sessions = sorted(self._probe.sessions)
-        if found.suspect is not None and sessions:
-            known = parse_site(preset_site_text(self.name, self.place, found.suspect.name), self.name).drop_params
-            sessions = [*known, *new] if (new := [one for one in sessions if one not in known]) else []
+        if findings.suspect is not None and sessions:
+            known = parse_site(preset_site_text(self.name, self.place, findings.suspect.name), self.name).drop_params
+            sessions = [*known, *new] if (new := [name for name in sessions if name not in known]) else []
         return replace(
-            found, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions),
+            findings, delay_s=delay, zone=zone, remarks=tuple(self._remarks), sessions=tuple(sessions),
             language=stated_language(self.front.source).partition("-")[0].lower(),
         )  # fmt: skip
 

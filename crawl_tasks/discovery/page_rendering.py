@@ -44,16 +44,16 @@ def discover_drawn(
     Raises:
         FetchError: the front page cannot be drawn.
     """
-    found = ForumDiscovery(probe.drawing(), place, name, contact=contact).by_proposal()
+    findings = ForumDiscovery(probe.drawing(), place, name, contact=contact).by_proposal()
     held = "the plain pages hold nothing but scripts" if plain is None else "scripts draw the comments of threads"
-    if found.boards and (api := by_api(probe, found)) is not None:
+    if findings.boards and (api := by_api(probe, findings)) is not None:
         return _told(api, f"{held}: the rules read the API that these ask, and need no browser")
-    if found.boards and (part := comments_by_api(probe, found, plain)) is not None:
+    if findings.boards and (part := comments_by_api(probe, findings, plain)) is not None:
         rest = "a browser draws the rest" if plain is None else "and need no browser"
         return _told(part, f"{held}: the rules read comments from the API that threads ask, {rest}")
-    drawn = replace(found, rules=f"render: true\n{found.rules}")
+    drawn = replace(findings, rules=f"render: true\n{findings.rules}")
     drawn = _told(drawn, f"{held}: a browser draws them, as no API was found that tells the same")
-    url = next(filter(lambda one: probe.has(one) and _has_button(Document(probe.page(one))), probe.asked), None)
+    url = next(filter(lambda page: probe.has(page) and _has_button(Document(probe.page(page))), probe.asked), None)
     return drawn if url is None else _told(drawn, f"{url} has a button for more: name it as `click_more` of `render`")
 
 
@@ -62,9 +62,9 @@ def _has_button(page: Document) -> bool:
     return any(NEXT.fullmatch(node.text().strip()) for node in page.root.css("button, [role=button]"))
 
 
-def has_comments(found: Findings) -> bool:
+def has_comments(findings: Findings) -> bool:
     """Return whether rules read comments anywhere."""
-    site = parse_site(site_file(found), found.name)
+    site = parse_site(site_file(findings), findings.name)
     return bool(site.comment or site.post.comments or site.post.parser)
 
 
@@ -73,9 +73,9 @@ def with_drawn_comments(probe: HttpProbe, plain: Findings, contact: str | None) 
     if lack := missing():
         return _told(plain, f"the threads hold no comments: scripts may draw them, but {lack}")
     with suppress(PageError, ConfigError):
-        found = discover_drawn(probe, plain.place, plain.name, contact, plain=plain)
-        if found.boards and has_comments(found):
-            return found
+        findings = discover_drawn(probe, plain.place, plain.name, contact, plain=plain)
+        if findings.boards and has_comments(findings):
+            return findings
     return plain
 
 
@@ -89,12 +89,12 @@ def with_drawn_threads(probe: HttpProbe, plain: Findings, contact: str | None) -
     """Return rules for threads that scripts draw, or the given ones with a word of that."""
     lack = missing()
     with suppress(PageError, ConfigError):
-        found = plain if lack else discover_drawn(probe, plain.place, plain.name, contact)
-        if not lack and found.boards and has_comments(found):
-            return found
-    told = "the threads hold nothing but scripts: `render: true` in a site file has a browser draw them"
-    return _told(plain, f"{told}, but {lack}" if lack else f"{told}; see docs/render.md")
+        findings = plain if lack else discover_drawn(probe, plain.place, plain.name, contact)
+        if not lack and findings.boards and has_comments(findings):
+            return findings
+    remark = "the threads hold nothing but scripts: `render: true` in a site file has a browser draw them"
+    return _told(plain, f"{remark}, but {lack}" if lack else f"{remark}; see docs/render.md")
 
 
-def _told(found: Findings, remark: str) -> Findings:
-    return replace(found, remarks=(*found.remarks, remark))
+def _told(findings: Findings, remark: str) -> Findings:
+    return replace(findings, remarks=(*findings.remarks, remark))

@@ -46,7 +46,7 @@ _MOST_SHOWN = 6
 _MOST_THREADS = 5
 
 
-def propose(probe: HttpProbe, front: Document, found: Findings, language: str = "") -> Findings:
+def propose(probe: HttpProbe, front: Document, findings: Findings, language: str = "") -> Findings:
     """Add proposed boards and rules to the findings, nothing without a list of threads.
 
     Which elements are posts, and whether the first of them is the thread's own, are hypotheses: each makes a file, and
@@ -56,14 +56,14 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     feed = feed_list(probe, front) if listing is None else None
     listing = listing or (feed.listing if feed else None)
     if listing is None:
-        return propose_entries(probe, front, found) or found
+        return propose_entries(probe, front, findings) or findings
     following, linked = _next_page(probe, listing), listing.boards
     if following is None and (whole := full_lists(probe, listing)) is not None:
         listing, following = whole, _next_page(probe, whole)
     listing = _with_whole_threads(probe, _with_more_rows(probe, listing, following))
     samples = _threads(probe, listing)
     seen = scan_boards(probe, listing.boards, front, listing.titles)
-    pages = [listing.document, *(one.document for one in samples)]
+    pages = [listing.document, *(sample.document for sample in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
     strays = beside_boards(front, linked)[:1]
     doubts = [f"links beside boards are boards: {url} is none" for url in strays]
@@ -75,42 +75,42 @@ def propose(probe: HttpProbe, front: Document, found: Findings, language: str = 
     unread = sorted(url for url in asked if not probe.has(url))
     if len(unread) >= FEW and 2 * len(unread) > len(asked):
         doubts.append(f"threads can be read: {len(unread)} of {len(asked)} cannot, as {unread[0]}")
-    found = replace(
-        found,
-        zone=found.zone or zone_of_pages(pages, language=language) or zone_by_ages(pages, language=language),
+    findings = replace(
+        findings,
+        zone=findings.zone or zone_of_pages(pages, language=language) or zone_by_ages(pages, language=language),
         boards=feed.boards if feed else seen.boards or (FoundBoard("front", None, path_of(front.page.url)),),
         left_out=seen.left_out,
         has_board_addresses=not listing.boards or listing.boards[0].has_slug,
-        remarks=(*found.remarks, remark, *[_NO_LIST] * (feed is not None), *[_WHOLE] * (linked != listing.boards)),
+        remarks=(*findings.remarks, remark, *[_NO_LIST] * (feed is not None), *[_WHOLE] * (linked != listing.boards)),
         doubts=tuple(doubts),
     )
-    best = _best_of(probe, listing, following, samples, found, seen)
+    best = _best_of(probe, listing, following, samples, findings, seen)
     if best[0][0] < 0 and samples:
         # The threads that refute the rules show what the samples did not.
-        known = {one.link.url for one in samples}
+        known = {sample.link.url for sample in samples}
         more = {link.url: (link, at) for at, link in enumerate(listing.titles) if link.url not in known}
         tried = [
             FetchedThread(link, at, Document(probe.page(url))) for url, (link, at) in more.items() if probe.has(url)
         ]
-        again = _best_of(probe, listing, following, [*samples, *tried], found, seen)
+        again = _best_of(probe, listing, following, [*samples, *tried], findings, seen)
         best = max(again, best, key=itemgetter(0))
     return best[1]
 
 
 def _best_of(
-    probe: HttpProbe, listing: Listing, following: Following | None, samples: Sequence[FetchedThread], found: Findings,
-    scan: BoardScan,
+    probe: HttpProbe, listing: Listing, following: Following | None, samples: Sequence[FetchedThread],
+    findings: Findings, scan: BoardScan,
 ) -> tuple[tuple[int, ...], Findings]:  # fmt: skip
     """Return the hypothesis that the pages refute least, with its score."""
     hypotheses: list[tuple[ThreadRecords | None, bool, bool]] = [
-        (one, is_inside, False)
-        for one in comment_hypotheses(samples)
+        (candidate, is_inside, False)
+        for candidate in comment_hypotheses(samples)
         for is_inside in (True, False)
-        if not is_inside or not one.is_behind_post([sample.document for sample in samples])
+        if not is_inside or not candidate.is_behind_post([sample.document for sample in samples])
     ]
-    if not hypotheses or any(posting_in(one.document) for one in samples):
+    if not hypotheses or any(posting_in(sample.document) for sample in samples):
         hypotheses.append((None, False, False))
-    headings = {one.row: heading_of(one.document) for one in samples}
+    headings = {sample.row: heading_of(sample.document) for sample in samples}
     step = following.step if following else None
     made: list[tuple[tuple[int, ...], Findings]] = []
     for records, is_inside, is_repeated in hypotheses:
@@ -119,16 +119,16 @@ def _best_of(
             samples, records, example, step, is_titled=listing.is_titled, is_post_inside=is_inside,
             is_post_repeated=is_repeated, board=listing.boards[0] if listing.boards else None,
         )  # fmt: skip
-        has_lists = any(board.kind is BoardKind.LIST for board in found.boards)
+        has_lists = any(board.kind is BoardKind.LIST for board in findings.boards)
         lines = list_rules(listing, following, scan, threads.first, headings) if has_lists else []
-        one = replace(found, rules="\n".join(aliased([*lines, *threads.lines])))
-        *most, held = score_of(probe, site_file(one), {sample.document.page.url for sample in samples})
+        candidate = replace(findings, rules="\n".join(aliased([*lines, *threads.lines])))
+        *most, held = score_of(probe, site_file(candidate), {sample.document.page.url for sample in samples})
         # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.
         score = (*most, int(bool(records and records.key)), int(not threads.is_post_above), held)
         # Later pages may begin with the post again.
         is_best = all(score > other for other, _ in made)
         hypotheses += [(records, True, True)] if is_best and score[0] < 0 and is_inside and not is_repeated else []
-        made.append((score, one))
+        made.append((score, candidate))
         # Records without an id, an author and a text are no comments.
         if records is not None and len(made) == len(hypotheses) and all(score[0] == INVALID for score, _ in made):
             hypotheses.append((None, False, False))
@@ -149,18 +149,18 @@ def _next_page(probe: HttpProbe, listing: Listing) -> Following | None:
     """Return the pager of lists, from another board if this one has a single page."""
     inside = parts_of(listing.rows)
     own = listing.boards[0] if listing.boards else None
-    found = next_of(listing.document, own.key if own else "", inside)
-    if found is not None:
-        return Following(found, own)
+    step = next_of(listing.document, own.key if own else "", inside)
+    if step is not None:
+        return Following(step, own)
     for link in listing.boards[1 : 1 + _MOST_BOARDS]:
         try:
             document = Document(probe.page(link.url))
         except PageError:
             continue
         rows = find_rows(document, listing.rows.titles[0].shape)
-        found = next_of(document, link.key, parts_of(rows) if rows else frozenset())
-        if found is not None:
-            return Following(found, link)
+        step = next_of(document, link.key, parts_of(rows) if rows else frozenset())
+        if step is not None:
+            return Following(step, link)
     return None
 
 
@@ -169,22 +169,22 @@ def _with_more_rows(probe: HttpProbe, listing: Listing, following: Following | N
     urls = [(following.step.url, following.board)] if following else []
     # The board scan asks for these pages too.
     urls += [(link.url, link) for link in listing.boards[1:_MOST_SHOWN]]
-    found: list[Rows] = []
-    places = {place_in(one.node)[:NEAR] for one in listing.rows.titles}
+    further: list[Rows] = []
+    places = {place_in(title.node)[:NEAR] for title in listing.rows.titles}
     shape = listing.rows.titles[0].shape
     # The newest threads in a sidebar are the same on all pages.
     own = {placed(link) for link in listing.rows.titles}
-    chrome = {one for link in links_of(listing.document, shape)[shape] if (one := placed(link)) not in own}
+    chrome = {title for link in links_of(listing.document, shape)[shape] if (title := placed(link)) not in own}
     for url, board in urls:
         with suppress(PageError):
             rows = find_rows(Document(probe.page(url)), shape, ignoring=chrome)
             if rows is None or rows.siblings != listing.rows.siblings:
                 continue
-            if {place_in(one.node)[:NEAR] for one in rows.titles} <= places:
-                found.append(_listed_by(board, rows))
+            if {place_in(title.node)[:NEAR] for title in rows.titles} <= places:
+                further.append(_listed_by(board, rows))
     first = _listed_by(listing.boards[0] if listing.boards else None, listing.rows)
-    listing = replace(listing, rows=first, further=tuple(found))
-    others = {one.keys[: one.place] + one.keys[one.place + 1 :] for one in listing.titles}
+    listing = replace(listing, rows=first, further=tuple(further))
+    others = {title.keys[: title.place] + title.keys[title.place + 1 :] for title in listing.titles}
     # `topic.asp?id=12&forum=3`
     is_mixed = len(others) > 1
     has_board = not listing.is_titled or (is_mixed and are_numbered_by_board(probe, listing.titles))
@@ -201,7 +201,7 @@ def _with_whole_threads(probe: HttpProbe, listing: Listing) -> Listing:
         page = Document(probe.page(link.url))
         if whole in _urls_in(page, page.root) and probe.page(whole).url == whole:
             return listing.mapped(
-                lambda one: replace(one, url=f"{one.url.rpartition('/')[0]}/", shape=one.shape.removesuffix("~"))
+                lambda row: replace(row, url=f"{row.url.rpartition('/')[0]}/", shape=row.shape.removesuffix("~"))
             )
     return listing
 
@@ -226,14 +226,14 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     places = dict.fromkeys(
         order[at] for at in (0, 1, len(order) // 3, len(order) // 2, -1) if -len(order) <= at < len(order)
     )
-    found = []
+    threads = []
     for at in list(places)[:_MOST_THREADS]:
         link = listing.titles[at]
         with suppress(PageError):
-            found.append(FetchedThread(link, at, Document(probe.page(link.url))))
-    return found
+            threads.append(FetchedThread(link, at, Document(probe.page(link.url))))
+    return threads
 
 
 def _urls_in(document: Document, record: LexborNode) -> set[str]:
-    found = (document.absolute(node.attributes.get("href") or "") for node in record.css("a[href]"))
-    return {url.partition("#")[0] for url in found if url is not None}
+    urls = (document.absolute(node.attributes.get("href") or "") for node in record.css("a[href]"))
+    return {url.partition("#")[0] for url in urls if url is not None}

@@ -56,35 +56,22 @@ def find_forum(probe: HttpProbe, place: SiteAddress, name: str, engine: str | No
     if own is not None and not kind_of_start(own, discovery.front):
         return own
     above = [_behind(probe, place, url, name, contact) for url in starts_of(discovery.front)]
-    for other in filter(None, above):
-        found = other.by_preset(engine) if other.front.page.url != discovery.front.page.url else None
-        if found is not None and kind_of_start(found, discovery.front):
-            return _from(found, discovery)
-    if own is not None:
-        return own
+    findings = _above_by_preset(discovery, [other for other in above if other is not None], engine) or own
+    if findings is not None:
+        return findings
     # Many communities have a portal at the address that people know, and the forum behind one of its links. Rules are
     # proposed last, since a preset reads more than rules guessed from one page.
     links = doors_of(discovery.front)
-    doors = [_behind(probe, place, url, name, contact) for url in links]
-    for other in filter(None, doors):
+    doors = [door for url in links if (door := _behind(probe, place, url, name, contact)) is not None]
+    for door in doors:
         with suppress(ConfigError):
-            behind = other.by_preset()
+            behind = door.by_preset()
             if behind is not None:
                 return _from(behind, discovery)
-    proposed = discovery.by_proposal() if any(doors) else None
-    own_boards = [board.url for board in proposed.boards] if proposed is not None else []
-    if sum(names_board(url or "", discovery.front) for url in own_boards) > 1:
-        # A page with several boards is no portal: `Forum statistics` is a page beside.
-        doors = []
-    for other in filter(None, (*above, *doors)):
-        is_same = other.front.page.url == discovery.front.page.url
-        # A board may be called a forum: the given page lists it with others.
-        behind = None if is_same or path_of(other.place.url) in own_boards else other.by_proposal()
-        is_board = other in doors and behind is not None and len(behind.boards) == 1
-        if is_board and is_one_of_several(probe, discovery.front, other.front):
-            continue
-        if behind is not None and behind.boards and (other in doors or kind_of_start(behind, discovery.front)):
-            return _from(behind, discovery)
+    proposed = discovery.by_proposal() if doors else None
+    behind = _behind_by_proposal(probe, discovery, [other for other in above if other is not None], doors, proposed)
+    if behind is not None:
+        return behind
     proposed = _with_drawn(probe, discovery, proposed or discovery.by_proposal(), name, contact)
     url = discovery.place.url
     if [board.url for board in proposed.boards] == [path_of(url)] and _MONTH.search(urlsplit(url).path):
@@ -92,6 +79,42 @@ def find_forum(probe: HttpProbe, place: SiteAddress, name: str, engine: str | No
     if proposed.boards:
         return proposed
     raise _no_forum(probe, discovery, proposed, links)
+
+
+def _above_by_preset(discovery: ForumDiscovery, above: Sequence[ForumDiscovery], engine: str | None) -> Findings | None:
+    """Return the findings of a page above the given one, by a preset that knows what the given page is."""
+    for other in above:
+        if other.front.page.url == discovery.front.page.url:
+            continue
+        findings = other.by_preset(engine)
+        if findings is not None and kind_of_start(findings, discovery.front):
+            return _from(findings, discovery)
+    return None
+
+
+def _behind_by_proposal(
+    probe: HttpProbe, discovery: ForumDiscovery, above: Sequence[ForumDiscovery], doors: Sequence[ForumDiscovery],
+    proposed: Findings | None,
+) -> Findings | None:  # fmt: skip
+    """Return proposed findings of a page above the given one, or of a page that it calls a forum.
+
+    `proposed` are the findings of the given page.
+    """
+    boards = [board.url for board in proposed.boards] if proposed is not None else []
+    # A page with several boards is no portal: `Forum statistics` is a page beside.
+    is_portal = sum(names_board(url or "", discovery.front) for url in boards) <= 1
+    for other in (*above, *(doors if is_portal else ())):
+        is_same = other.front.page.url == discovery.front.page.url
+        # A board may be called a forum: the given page lists it with others.
+        if is_same or path_of(other.place.url) in boards:
+            continue
+        findings, is_door = other.by_proposal(), other in doors
+        is_board = is_door and len(findings.boards) == 1
+        if is_board and is_one_of_several(probe, discovery.front, other.front):
+            continue
+        if findings.boards and (is_door or kind_of_start(findings, discovery.front)):
+            return _from(findings, discovery)
+    return None
 
 
 def _with_drawn(
@@ -122,8 +145,8 @@ def _no_forum(probe: HttpProbe, discovery: ForumDiscovery, proposed: Findings, l
     if proposed.remarks:
         return ParseError(f"{url}: no boards are shown to guests. {'; '.join(proposed.remarks)}")
     where = f", nor behind {' or '.join(links)}" if links else ""
-    told = remedy_for(discovery.front)
-    return ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {told}")
+    remedy = remedy_for(discovery.front)
+    return ParseError(f"{url}: no forum was found here{where}: no boards and no list of threads; {remedy}")
 
 
 def _undrawn(probe: HttpProbe, given: ForumDiscovery, known: Findings, lack: str) -> Findings:
@@ -133,11 +156,11 @@ def _undrawn(probe: HttpProbe, given: ForumDiscovery, known: Findings, lack: str
         ParseError: no rules were found, with the reason.
     """
     try:
-        found = by_names(probe, given.front, known)
+        findings = by_names(probe, given.front, known)
     except ParseError as error:
         raise ParseError(f"{error}; {lack}") from error
-    told = f"the plain pages hold nothing but scripts: the rules read JSON by the names of its keys, since {lack}"
-    return replace(found, remarks=(*found.remarks, told))
+    remark = f"the plain pages hold nothing but scripts: the rules read JSON by the names of its keys, since {lack}"
+    return replace(findings, remarks=(*findings.remarks, remark))
 
 
 def _behind(probe: HttpProbe, place: SiteAddress, url: str, name: str, contact: str | None) -> ForumDiscovery | None:
@@ -153,23 +176,23 @@ def is_one_of_several(probe: HttpProbe, given: Document, door: Document) -> bool
     rows = find_rows(door)
     if rows is None:
         return False
-    titles = {place_in(one.node)[:NEAR] for one in rows.titles}
+    titles = {place_in(link.node)[:NEAR] for link in rows.titles}
     own = (door.page.url, given.page.url)
     alike = [url for node, url in links if place_in(node) in places and url not in own]
     beside = [url for url in alike if not is_stranger(path_of(url))]
     for url in list(dict.fromkeys(beside))[:_MOST_BESIDE]:
         with suppress(PageError):
-            found = find_rows(Document(probe.page(url)))
-            if found is not None and titles & {place_in(one.node)[:NEAR] for one in found.titles}:
+            others = find_rows(Document(probe.page(url)))
+            if others is not None and titles & {place_in(link.node)[:NEAR] for link in others.titles}:
                 return True
     return False
 
 
-def _from(found: Findings, given: ForumDiscovery) -> Findings:
+def _from(findings: Findings, given: ForumDiscovery) -> Findings:
     """Return findings with what the given address was."""
-    kind = kind_of_start(found, given.front) or "a page"
-    said = f"{given.place.url} is {kind}; its forum begins at {found.place.url}"
-    return replace(found, remarks=(*found.remarks, said))
+    kind = kind_of_start(findings, given.front) or "a page"
+    remark = f"{given.place.url} is {kind}; its forum begins at {findings.place.url}"
+    return replace(findings, remarks=(*findings.remarks, remark))
 
 
 def starts_of(page: Document) -> list[str]:
@@ -182,18 +205,18 @@ def starts_of(page: Document) -> list[str]:
         return []
     if is_sitemap(page):
         listed = [node.text().strip() for node in page.root.css("loc")[:200]]
-        own = [path_of(one).split("/")[1:2] for one in listed if one.startswith(root)]
+        own = [path_of(address).split("/")[1:2] for address in listed if address.startswith(root)]
         below = {part[0] for part in own if part}
         return [root, *([f"{root}{min(below)}/"] if len(below) == 1 else [])]
-    found = []
+    starts = []
     for node in trail_of(page, root):
         above = page.absolute(node.attributes.get("href") or "")
         if above is not None and origin_of(above) == origin_of(url) and above.partition("#")[0] != url:
-            found.append(above.partition("#")[0])
-    if not found and not _LATER.search(path_of(url)):
+            starts.append(above.partition("#")[0])
+    if not starts and not _LATER.search(path_of(url)):
         return []
     folder = urlsplit(url).path.rpartition("/")[0]
-    return list(dict.fromkeys([*found, f"{root[:-1]}{folder}/", root]))[:MOST_STARTS]
+    return list(dict.fromkeys([*starts, f"{root[:-1]}{folder}/", root]))[:MOST_STARTS]
 
 
 def is_sitemap(page: Document) -> bool:
@@ -201,16 +224,16 @@ def is_sitemap(page: Document) -> bool:
     return "<urlset" in page.source[:2000] or "<sitemapindex" in page.source[:2000]
 
 
-def kind_of_start(found: Findings, given: Document) -> str:
+def kind_of_start(findings: Findings, given: Document) -> str:
     """Return what the given page is by the rules that were found, empty if they do not know its address."""
     if is_sitemap(given):
         return "a sitemap"
-    addresses = Addresses(parse_site(site_file(found), found.name))
+    addresses = Addresses(parse_site(site_file(findings), findings.name))
     url = given.page.url
     # A cursor is no part of an address that rules know, and the number of a page may be none.
-    for one in (url, re.sub(r"[?&][^?&]*$", "", url), re.sub(r"(?<=/)page[/-]?\d+/?$", "", url)):
+    for address in (url, re.sub(r"[?&][^?&]*$", "", url), re.sub(r"(?<=/)page[/-]?\d+/?$", "", url)):
         try:
-            target = addresses.read(one)
+            target = addresses.read(address)
         except RefusedAddress:
             return ""
         if target is not None:

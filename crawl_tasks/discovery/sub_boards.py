@@ -32,10 +32,10 @@ def with_boards_below(
     while looked_into < min(len(order), MOST_LOOKED_INTO):
         parent = known[order[looked_into]]
         looked_into += 1
-        for found in _shown_on(probe, reader, parent, _address_of(parent, addresses, by_link=by_link)):
-            if found.board_id not in known:
-                order.append(found.board_id)
-            before = known.setdefault(found.board_id, found)
+        for shown in _shown_on(probe, reader, parent, _address_of(parent, addresses, by_link=by_link)):
+            if shown.board_id not in known:
+                order.append(shown.board_id)
+            before = known.setdefault(shown.board_id, shown)
             if before.parent_id is None and parent.parent_id != before.board_id:
                 known[before.board_id] = replace(before, parent_id=parent.board_id)
     return tuple(known[board_id] for board_id in order)
@@ -51,7 +51,7 @@ def _shown_on(probe: HttpProbe, reader: IndexReader, board: FoundBoard, url: str
     if url is None:
         return ()
     try:
-        found = reader.read(probe.page(url)).boards
+        boards = reader.read(probe.page(url)).boards
     except PageError:
         return ()
-    return () if any(one.board_id == board.board_id for one in found) else found
+    return () if any(shown.board_id == board.board_id for shown in boards) else boards

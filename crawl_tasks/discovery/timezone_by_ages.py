@@ -51,9 +51,9 @@ def words_of(document: Document) -> str:
 
 def zone_of_pages(documents: Sequence[Document], *, language: str = "") -> Zone | None:
     """Return the zone that most pages name at their end, and no page contradicts. A single page may quote a post."""
-    told = [zone for one in documents if (zone := zone_said(words_of(one)[-FOOTER:], language=language))]
-    is_one = len({zone.name for zone in told}) == 1
-    return told[0] if is_one and len(told) > 1 and 2 * len(told) > len(documents) else None
+    zones = [zone for document in documents if (zone := zone_said(words_of(document)[-FOOTER:], language=language))]
+    is_one = len({zone.name for zone in zones}) == 1
+    return zones[0] if is_one and len(zones) > 1 and 2 * len(zones) > len(documents) else None
 
 
 def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone | None:
@@ -61,21 +61,21 @@ def zone_by_ages(documents: Iterable[Document], *, language: str = "") -> Zone |
 
     If several offsets fit, or only a zone with summer time, `why` tells the doubt.
     """
-    told = [one for document in documents for one in _told_twice(document)][:_MOST]
-    if not told:
+    spans = [span for document in documents for span in _told_twice(document)][:_MOST]
+    if not spans:
         return None
-    low, high = max(least for least, _, _ in told), min(most for _, most, _ in told)
+    low, high = max(least for least, _, _ in spans), min(most for _, most, _ in spans)
     # 840 minutes: UTC+14 is the farthest zone.
     fits = [at for at in range(math.ceil(low / _QUARTER) * _QUARTER, math.floor(high) + 1, _QUARTER) if abs(at) <= 840]
-    count = f"{len(told)} time{'s' * (len(told) > 1)} told with and without a zone"
+    count = f"{len(spans)} time{'s' * (len(spans) > 1)} told with and without a zone"
     whole = [at for at in fits if at % 60 == 0] or fits
     if not fits:
-        place = place_of_offsets(told)
+        place = place_of_offsets(spans)
         return (
             Zone(place, f"{count} fit there in summer and winter; check this: it may be a neighbour") if place else None
         )
     name = zone_of_offset(whole[0], language=language)
-    if name is None or len(whole) > 2 or (is_far(whole[0]) and len(told) == 1):
+    if name is None or len(whole) > 2 or (is_far(whole[0]) and len(spans) == 1):
         return None
     return Zone(name, f"{count} fit no other" if len(fits) == 1 else f"{count} fit best; check this: others fit too")
 
@@ -95,8 +95,8 @@ def _told_twice(document: Document) -> Iterator[tuple[float, float, int]]:
 
 
 def _texts(node: LexborNode) -> list[str]:
-    said = (node.attributes.get("title"), node.attributes.get("datetime"), node.text())
-    return [" ".join((text or "").split()) for text in said]
+    texts = (node.attributes.get("title"), node.attributes.get("datetime"), node.text())
+    return [" ".join((text or "").split()) for text in texts]
 
 
 def _on_the_wall(text: str, at_s: float, known_s: int) -> int | None:
@@ -106,16 +106,16 @@ def _on_the_wall(text: str, at_s: float, known_s: int) -> int | None:
     walls = [
         here
         for order in (None, *DateOrder)
-        for here, there in [[read_date(text, at_s, zone, order=order) for zone in (_UTC, _AWAY)]]
-        if here is not None and here != there
+        for here, away in [[read_date(text, at_s, zone, order=order) for zone in (_UTC, _AWAY)]]
+        if here is not None and here != away
     ]
     return min(walls, key=lambda wall: abs(wall - known_s), default=None)
 
 
 def _span(text: str, at_s: float) -> tuple[int, int] | None:
     """Return the range of moments of a time that is the same in all zones."""
-    here, there = read_date(text, at_s, _UTC), read_date(text, at_s, _AWAY)
-    if here is None or here != there:
+    here, away = read_date(text, at_s, _UTC), read_date(text, at_s, _AWAY)
+    if here is None or here != away:
         return None
     if is_stable(text):
         return here, here
@@ -126,6 +126,6 @@ def _span(text: str, at_s: float) -> tuple[int, int] | None:
 def zone_by_trials(trials: Sequence[DryRun]) -> Zone | None:
     """Return the zone of a page's language, where times that were read as UTC are ahead as they are there."""
     early_s = max(times_ahead(trials), default=0)
-    pages = [one.page for one in trials if one.page is not None] if early_s else []
+    pages = [trial.page for trial in trials if trial.page is not None] if early_s else []
     zones = (zone_by_times_ahead(early_s, page.at_s, language=stated_language(Document(page).source)) for page in pages)
     return next(filter(None, zones), None)

@@ -51,55 +51,79 @@ def scan_boards(
 
     `titles` are the rows of one board: a board without links at such places has no threads, whatever a sidebar shows.
     """
-    threads, places = titles[0].shape, {place_in(one.node)[:NEAR] for one in titles}
-    found = {link.key: FoundBoard(link.key, _name_of(link), path_of(link.url)) for link in links}
-    left_out: list[str] = []
-    titled: list[tuple[LexborNode, LexborNode | None]] = []
-    empty: Document | None = None
+    reader = _BoardReader(links, front, titles)
     waiting = list(links)
-    # Right below the root, what the front page links beside its boards is no board.
-    is_root = links[0].shape.strip("/") == "*" if links else False
-    beside = links_of(front, links[0].shape).get(links[0].shape, []) if is_root else []
-    shown = {link.key for link in beside} - found.keys()
-    frame = _frame_of(titles) if is_root else ""
     # `waiting` grows meanwhile, by sub-boards.
     for link in islice(waiting, MOST_VISITED):
         try:
             document = Document(probe.page(link.url))
         except RefusedAddress:
-            left_out.append(link.url)
-            del found[link.key]
-            continue
+            reader.leave_out(link)
         except PageError:
             continue
-        there = links_of(document, threads).get(threads, [])
-        is_empty = not any(place_in(one.node)[:NEAR] in places for one in there)
-        if is_empty and frame and frame not in map(kind_of, document.root.css(frame.partition(".")[0])):
+        else:
+            waiting += reader.read(link, document)
+    return reader.scan()
+
+
+class _BoardReader:
+    """Reads the pages of boards, and has the boards that are known so far."""
+
+    def __init__(self, links: tuple[PageLink, ...], front: Document, titles: Sequence[PageLink]) -> None:
+        """Begin with the boards that `links` of the front page lead to. `titles` are the rows of one board."""
+        self._boards = {link.key: FoundBoard(link.key, _name_of(link), path_of(link.url)) for link in links}
+        self._left_out: list[str] = []
+        self._titled: list[tuple[LexborNode, LexborNode | None]] = []
+        self._empty: Document | None = None
+        self._front = front
+        self._shape, self._places = titles[0].shape, {place_in(link.node)[:NEAR] for link in titles}
+        # Right below the root, what the front page links beside its boards is no board.
+        is_root = links[0].shape.strip("/") == "*" if links else False
+        beside = links_of(front, links[0].shape).get(links[0].shape, []) if is_root else []
+        self._beside = {link.key for link in beside} - self._boards.keys()
+        self._frame = _frame_of(titles) if is_root else ""
+
+    def leave_out(self, link: PageLink) -> None:
+        """Leave out a board."""
+        self._left_out.append(link.url)
+        del self._boards[link.key]
+
+    def read(self, link: PageLink, document: Document) -> list[PageLink]:
+        """Read a board's page, and return the links to sub-boards that were not known."""
+        threads = links_of(document, self._shape).get(self._shape, [])
+        is_empty = not any(place_in(thread.node)[:NEAR] in self._places for thread in threads)
+        if is_empty and self._frame and not self._has_frame(document):
             # Beside boards right below the root stand pages of other kinds.
-            left_out.append(link.url)
-            del found[link.key]
-            continue
+            self.leave_out(link)
+            return []
         heading = heading_of(document)
         if heading and heading != link.text and heading in link.text:
             # A link around a card has more than the board's name.
-            found[link.key] = replace(found[link.key], title=heading)
-        titled.append((document.root, _title_in(document, found[link.key].title or "")))
+            self._boards[link.key] = replace(self._boards[link.key], title=heading)
+        self._titled.append((document.root, _title_in(document, self._boards[link.key].title or "")))
         if is_empty:
-            empty = empty or document
-        for below in _boards_below(document, link, front.page.url):
-            if below.key in shown:
-                continue
-            if below.key not in found and below.url not in left_out:
-                found[below.key] = FoundBoard(below.key, _name_of(below), path_of(below.url), link.key)
-                waiting.append(below)
-    # One page may have the title where it has anything else.
-    title = selector_in(*zip(*titled, strict=True)) if len(titled) > 1 else None
-    return BoardScan(tuple(found.values()), tuple(left_out), empty, title or "")
+            self._empty = self._empty or document
+        new = []
+        for below in _boards_below(document, link, self._front.page.url):
+            is_known = below.key in self._boards or below.url in self._left_out
+            if below.key not in self._beside and not is_known:
+                self._boards[below.key] = FoundBoard(below.key, _name_of(below), path_of(below.url), link.key)
+                new.append(below)
+        return new
+
+    def _has_frame(self, document: Document) -> bool:
+        return self._frame in map(kind_of, document.root.css(self._frame.partition(".")[0]))
+
+    def scan(self) -> BoardScan:
+        """Return what the pages so far show."""
+        # One page may have the title where it has anything else.
+        title = selector_in(*zip(*self._titled, strict=True)) if len(self._titled) > 1 else None
+        return BoardScan(tuple(self._boards.values()), tuple(self._left_out), self._empty, title or "")
 
 
 def _frame_of(titles: Sequence[PageLink]) -> str:
     """Return tag and classes of the innermost element with classes around the threads of a board, empty without one."""
-    others = {one.node.mem_id for one in titles[1:]}
+    others = {link.node.mem_id for link in titles[1:]}
     around = (above for above in upwards(titles[0].node) if others & {node.mem_id for node in above.css("a")})
     return next((kind_of(above) for above in around if above.attributes.get("class")), "") if others else ""
 
@@ -113,25 +137,25 @@ def _name_of(link: PageLink) -> str:
 def _title_in(document: Document, title: str) -> LexborNode | None:
     """Return the element with a board's title and no other text, a heading if there is one."""
     alike = [node for node in document.root.css("body *") if " ".join(node.text(deep=False).split()) == title]
-    found = [node for node in alike if node.tag not in ("option", "script", "style") and node.text().strip() == title]
-    headings = [node for node in found if any(above.tag in ("h1", "h2", "h3") for above in upwards(node))]
-    return next(iter((*headings, *found)), None)
+    exact = [node for node in alike if node.tag not in ("option", "script", "style") and node.text().strip() == title]
+    headings = [node for node in exact if any(above.tag in ("h1", "h2", "h3") for above in upwards(node))]
+    return next(iter((*headings, *exact)), None)
 
 
 def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
     """Return the addresses of links that stand where boards do, and are of another shape: boards that were missed."""
-    places, shapes = {place_in(one.node) for one in boards}, {one.shape for one in boards}
+    places, shapes = {place_in(board.node) for board in boards}, {board.shape for board in boards}
     known = boards[0].shape if boards else ""
     alike = {link.url: link.shape for links in links_of(front, known).values() for link in links}
-    found = []
+    beside = []
     for node in front.root.css("a[href]"):
         url = (front.absolute(node.attributes.get("href") or "") or "").partition("#")[0]
         is_other = (
             alike.get(url) not in shapes and url != front.page.url and origin_of(url) == origin_of(front.page.url)
         )
         if is_other and place_in(node) in places and not (is_stranger(path_of(url)) or _FRONT.search(path_of(url))):
-            found.append(url)
-    return list(dict.fromkeys(found))
+            beside.append(url)
+    return list(dict.fromkeys(beside))
 
 
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
@@ -154,8 +178,8 @@ def _is_page_of(board: PageLink, link: PageLink) -> bool:
 
 def trail_of(document: Document, front: str) -> Iterator[LexborNode]:
     """Yield the links of a breadcrumb: Forum > House > Bikes, by its markup or by a first link to the front page."""
-    for said in document.root.css(_TRAIL):
-        yield from said.css("a[href]")
+    for trail in document.root.css(_TRAIL):
+        yield from trail.css("a[href]")
     for node in document.root.css("a[href]"):
         if document.absolute(node.attributes.get("href") or "") not in (front, f"{origin_of(front)}/"):
             continue

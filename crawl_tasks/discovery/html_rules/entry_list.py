@@ -50,46 +50,51 @@ def propose_entries(probe: HttpProbe, front: Document, known: Findings) -> Findi
         except PageError:
             step = None
     made = []
-    for one in _hypotheses(documents):
-        inside = {node.mem_id for node in one.records.parts(front)}
+    for hypothesis in _hypotheses(documents):
+        inside = {node.mem_id for node in hypothesis.records.parts(front)}
         following = next_of(front, "", inside)
-        fields = {"post_id": one.records.key, **one.found.rules}
+        fields = {"post_id": hypothesis.records.key, **hypothesis.found.rules}
         lines = [
-            "list:", f"  record: {scalar(one.records.css)}{CHECK}", *(["  siblings: true"] * one.records.siblings),
+            "list:",
+            f"  record: {scalar(hypothesis.records.css)}{CHECK}",
+            *(["  siblings: true"] * hypothesis.records.siblings),
             *fields_text(fields, 2),
             *([f"  {following.next}"] if following and following.next else []),
             "post:", "  fields: {title: h1}",
         ]  # fmt: skip
         board = FoundBoard("entries", None, path_of(front.page.url))
-        found = replace(
+        findings = replace(
             known, boards=(board,), has_board_addresses=True, rules="\n".join(lines), remarks=(*known.remarks, _REMARK)
         )
-        made.append((score_of(probe, site_file(found)), found))
-    return max(made, key=lambda one: one[0], default=(None, None))[1]
+        made.append((score_of(probe, site_file(findings)), findings))
+    return max(made, key=lambda hypothesis: hypothesis[0], default=(None, None))[1]
 
 
 def _hypotheses(documents: list[Document]) -> list[_Entries]:
-    samples = [FetchedThread(PageLink(one.root, one.page.url, "", (), ""), at, one) for at, one in enumerate(documents)]
+    samples = [
+        FetchedThread(PageLink(document.root, document.page.url, "", (), ""), at, document)
+        for at, document in enumerate(documents)
+    ]
     kept = []
     for records in comment_hypotheses(samples):
-        nodes = [node for one in documents for node in records.nodes(one)]
+        nodes = [node for document in documents for node in records.nodes(document)]
         first = len(records.nodes(documents[0]))
-        found = fields_of([("", node) for node in nodes])
-        times = [found.at.get(at) for at in range(first)]
-        there = [at for at in times if at is not None]
-        is_newest_first = all(newer >= older for newer, older in pairwise(there))
-        if any(_lead_to_pages(one, records.nodes(one)) for one in documents):
+        fields = fields_of([("", node) for node in nodes])
+        times = [fields.at.get(at) for at in range(first)]
+        known = [at for at in times if at is not None]
+        is_newest_first = all(newer >= older for newer, older in pairwise(known))
+        if any(_lead_to_pages(document, records.nodes(document)) for document in documents):
             # What has a page of its own is the row of a thread.
             continue
-        if records.key and len(there) >= FEWEST and is_newest_first and len(set(there)) > 1 and "body" in found.rules:
-            kept.append(_Entries(records, found))
+        if records.key and len(known) >= FEWEST and is_newest_first and len(set(known)) > 1 and "body" in fields.rules:
+            kept.append(_Entries(records, fields))
     return kept
 
 
 def _lead_to_pages(document: Document, nodes: Sequence[LexborNode]) -> bool:
     """Return whether most records have links of one kind, with words, to a page of each."""
     for links in links_of(document).values():
-        worded = [one for one in links if re.search(r"[^\W\d_]", one.text) and moment_of(one.text) is None]
+        worded = [link for link in links if re.search(r"[^\W\d_]", link.text) and moment_of(link.text) is None]
         if links[0].is_stranger:
             continue
         firsts = [next((link.key for link in worded if is_in(link.node, {node.mem_id})), None) for node in nodes]

@@ -70,9 +70,7 @@ def _sitemap(probe: HttpProbe, front: Document, shape: str) -> Iterator[FoundBoa
 
 
 def _as_page(front: Document, entries: list[Link]) -> Document:
-    rows = "".join(
-        f"<li><a href='{escape(one.address)}'>{escape(one.title or one.address)}</a><i>{escape(one.changed)}</i></li>"
-        for one in entries
-    )
+    links = [(escape(entry.address), escape(entry.title or entry.address), escape(entry.changed)) for entry in entries]
+    rows = "".join(f"<li><a href='{address}'>{title}</a><i>{changed}</i></li>" for address, title, changed in links)
     body = f"<ul>{rows}</ul>".encode()
     return Document(front.page._replace(headers={"content-type": "text/html; charset=utf-8"}, body=body))

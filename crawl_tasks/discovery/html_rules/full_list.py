@@ -36,11 +36,11 @@ def full_lists(probe: HttpProbe, listing: Listing) -> Listing | None:
             rows = find_rows(document)
             if rows is None or rows.titles[0].shape != shape:
                 rows = find_rows(document, shape)
-            common = len(known & {one.key for one in rows.titles}) if rows is not None else 0
+            common = len(known & {link.key for link in rows.titles}) if rows is not None else 0
             if rows is None or common < FEW or next_of(document, listing.boards[0].key, parts_of(rows)) is None:
                 continue
             if best is None or common > best[0]:
-                boards = tuple(_moved(one, before, behind) for one in listing.boards)
+                boards = tuple(_moved(board, before, behind) for board in listing.boards)
                 best = common, Listing(document, rows, boards)
     return best[1] if best is not None else None
 
@@ -52,8 +52,8 @@ def _links(listing: Listing) -> Iterator[tuple[str, str, str]]:
     own, document = listing.boards[0], listing.document
     part = re.compile(rf"(?<=[/=]){re.escape(own.key)}(?=[/&]|$)")
     nodes = document.root.css("a[href]")
-    found = [(document.absolute(node.attributes.get("href") or "") or "").partition("#")[0] for node in nodes]
-    for url in dict.fromkeys(found):
+    urls = [(document.absolute(node.attributes.get("href") or "") or "").partition("#")[0] for node in nodes]
+    for url in dict.fromkeys(urls):
         match = part.search(url)
         is_other = url != own.url and origin_of(url) == origin_of(own.url) and not is_stranger(path_of(url))
         if match is not None and is_other:

@@ -29,7 +29,7 @@ def posting_in(document: Document) -> Thing | None:
 def linked_rules(posting: Thing, address: str, following: str) -> list[str]:
     """Propose `post` and `comment`. `address` and `following` are the lines about address and next page."""
     kind = f"[?\"@type\" == '{posting['@type']}']"
-    comments = [one for one in _list(posting.get("comment")) if isinstance(one, dict)]
+    comments = [comment for comment in _list(posting.get("comment")) if isinstance(comment, dict)]
     title = _first_of(posting, _TITLES)
     fields = {"title": f"{{json: {title}}}"} if title else {}
     lines = ["post:", address, "  format: json-ld", f"  record: {{json: {scalar(kind)}}}{CHECK}"]
@@ -53,11 +53,11 @@ def linked_rules(posting: Thing, address: str, following: str) -> list[str]:
 def _fields(thing: Thing) -> Iterator[tuple[str, str]]:
     if _author(thing):
         yield "author", "{json: author.name}"
-    said = _first_of(thing, _TEXTS)
-    if said:
+    text = _first_of(thing, _TEXTS)
+    if text:
         # Some programs write HTML there.
-        mode = ", text: lines" if re.search(r"<(?:p|br|div|a)\b", str(thing[said])) else ""
-        yield "body", f"{{json: {said}{mode}}}"
+        mode = ", text: lines" if re.search(r"<(?:p|br|div|a)\b", str(thing[text])) else ""
+        yield "body", f"{{json: {text}{mode}}}"
     for name, key in (("created_at", "datePublished"), ("edited_at", "dateModified")):
         if thing.get(key) or (name == "created_at" and thing.get("dateCreated")):
             yield name, f"{{json: {key if thing.get(key) else 'dateCreated'}}}"

@@ -64,7 +64,7 @@ class Listing:
 
     def mapped(self, change: Callable[[PageLink], PageLink]) -> Listing:
         """Return the listing with other links to threads."""
-        rows, *further = (replace(one, titles=[*map(change, one.titles)]) for one in (self.rows, *self.further))
+        rows, *further = (replace(row, titles=[*map(change, row.titles)]) for row in (self.rows, *self.further))
         return replace(self, rows=rows, further=tuple(further))
 
 
@@ -92,7 +92,10 @@ def list_rules(
     records, links = listing.records, listing.titles
     link = selector_in(
         records,
-        [one.node if one.node.mem_id != record.mem_id else None for one, record in zip(links, records, strict=True)],
+        [
+            row_link.node if row_link.node.mem_id != record.mem_id else None
+            for row_link, record in zip(links, records, strict=True)
+        ],
     )
     title = title_of(records, links, headings) or link or "a"
     addresses, has_template = _addresses(listing, following)
@@ -108,12 +111,12 @@ def list_rules(
     if links[0].has_slug:
         fields["url"] = f"{{{start}attr: href, regex: {scalar(_address_regex(links[0].shape))}, as: url}}"
     slots = Slots(records)
-    author = _author(slots, [one.node for one in links], first)
-    said = link_text_of(links, headings)
-    fields |= {"title": said.rule(title) if said else scalar(title)} if listing.is_titled else {}
+    author = _author(slots, [row_link.node for row_link in links], first)
+    link_text = link_text_of(links, headings)
+    fields |= {"title": link_text.rule(title) if link_text else scalar(title)} if listing.is_titled else {}
     fields |= {"author": author} if author else {}
-    replies = {row: one.replies for row, one in first.items() if one.replies is not None}
-    fields |= count_rules(records, replies) or (said.count_rule(title, links, replies) if said else {})
+    replies = {row: item.replies for row, item in first.items() if item.replies is not None}
+    fields |= count_rules(records, replies) or (link_text.count_rule(title, links, replies) if link_text else {})
     moments, is_stable_last = _moments(slots, first)
     fields |= moments
     lines += fields_text(fields, 2)
@@ -140,17 +143,17 @@ def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, Firs
     """Return the rule of the authors, none if the threads' own pages name other people."""
     count = len(slots.records)
     linked = {node.mem_id for node in titles}
-    known = {row: one.author for row, one in first.items() if one.author}
+    known = {row: item.author for row, item in first.items() if item.author}
     scored = []
     for place, slot in enumerate(slots.names()):
         texts = slot.texts()
         if any(node.mem_id in linked for node in slot.nodes.values()):
             continue
         pairs = [(texts[row], author) for row, author in known.items() if row in texts]
-        equal = sum(one == author for one, author in pairs)
-        ends = [one.removesuffix(author).strip() for one, author in pairs if one.endswith(author)]
+        equal = sum(text == author for text, author in pairs)
+        ends = [text.removesuffix(author).strip() for text, author in pairs if text.endswith(author)]
         scored.append((max(equal, len(ends) - 0.5), -place, slot, ends[0] if not equal and ends else ""))
-    best = max(scored, key=lambda one: one[:2], default=None)
+    best = max(scored, key=lambda pair: pair[:2], default=None)
     if best is None or (known and best[0] * 5 < 4 * len(known)):
         return None
     css = selector_in(slots.records, best[2].targets(count))
@@ -161,43 +164,50 @@ def _author(slots: Slots, titles: Sequence[LexborNode], first: Mapping[int, Firs
 
 def _moments(slots: Slots, first: Mapping[int, FirstPost]) -> tuple[dict[str, str], bool]:
     """Return the rules of the moments of rows, and whether the last reply's is the same text tomorrow."""
-    found = slots.moments(0.6)
+    candidates = slots.moments(0.6)
     # Both moments are mostly of one day.
-    began = _nearest([one for one in found if not _is_last(one, first)], {row: one.at for row, one in first.items()})
-    rest = [one for one in found if one is not began]
-    lasts = {row: one.last for row, one in first.items()}
+    began = _nearest(
+        [candidate for candidate in candidates if not _is_last(candidate, first)],
+        {row: item.at for row, item in first.items()},
+    )
+    rest = [candidate for candidate in candidates if candidate is not began]
+    lasts = {row: item.last for row, item in first.items()}
     last = _nearest(rest, lasts) if any(lasts.values()) else None
     start = began.at if began is not None else {}
-    younger = [one for one in rest if all(at >= start.get(row, 0) - _DAY_S for row, at in one.at.items())]
+    younger = [
+        candidate for candidate in rest if all(at >= start.get(row, 0) - _DAY_S for row, at in candidate.at.items())
+    ]
     last = last or next(iter(younger), None)
-    if began is None and last is None and found:
-        is_latest = any(LATEST.search(words_of(node)) for node in found[0].slot.nodes.values())
-        began, last = (None, found[0]) if is_latest or any(first.values()) else (found[0], None)
+    if began is None and last is None and candidates:
+        is_latest = any(LATEST.search(words_of(node)) for node in candidates[0].slot.nodes.values())
+        began, last = (None, candidates[0]) if is_latest or any(first.values()) else (candidates[0], None)
     rules: dict[str, str] = {}
-    for name, one in (("created_at", began), ("last_reply_at", last)):
-        if one is not None:
-            rules |= moment_text(one, selector_in(slots.records, one.slot.targets(len(slots.records))), name)
+    for name, candidate in (("created_at", began), ("last_reply_at", last)):
+        if candidate is not None:
+            rules |= moment_text(
+                candidate, selector_in(slots.records, candidate.slot.targets(len(slots.records))), name
+            )
     # Only the newest are told by `3 hours ago`.
-    said = last.texts() if last is not None else []
-    return rules, sum(map(is_stable, said)) * 2 > len(said)
+    texts = last.texts() if last is not None else []
+    return rules, sum(map(is_stable, texts)) * 2 > len(texts)
 
 
-def _is_last(found: MomentSlot, first: Mapping[int, FirstPost]) -> bool:
+def _is_last(moments: MomentSlot, first: Mapping[int, FirstPost]) -> bool:
     """Return whether moments are nearer to the last replies of threads than to their beginnings."""
-    spans = [(found.at[row], one.at, one.last) for row, one in first.items() if row in found.at]
+    spans = [(moments.at[row], item.at, item.last) for row, item in first.items() if row in moments.at]
     apart = [abs(at - last) < abs(at - began) for at, began, last in spans if began and last and began != last]
     return 2 * sum(apart) > len(apart)
 
 
-def _nearest(found: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
+def _nearest(candidates: Sequence[MomentSlot], known: Mapping[int, int | None]) -> MomentSlot | None:
     """Return the moments that are those of the threads' own pages, to a day or, as `11 months ago`, to a part of it."""
-    there = {row: at for row, at in known.items() if at is not None}
+    times = {row: at for row, at in known.items() if at is not None}
     now = time.time()
-    for one in found:
-        pairs = [(one.at[row], at) for row, at in there.items() if row in one.at]
-        part = 0 if any(map(is_stable, one.texts())) else _PART_OF_AGE
+    for candidate in candidates:
+        pairs = [(candidate.at[row], at) for row, at in times.items() if row in candidate.at]
+        part = 0 if any(map(is_stable, candidate.texts())) else _PART_OF_AGE
         if pairs and all(abs(row - at) <= max(_DAY_S, part * (now - at)) for row, at in pairs):
-            return one
+            return candidate
     return None
 
 
@@ -236,8 +246,8 @@ def _records(listing: Listing, link: str, bare: Document | None) -> list[str]:
 
 def _way_to(rows: Rows, link: str) -> str:
     """Return the way from rows down to their links, by the tags of the first and, at its end, the links' selector."""
-    mine = {one.mem_id for one in rows.whole}
-    way = [str(one.tag) for one in takewhile(lambda one: one.mem_id not in mine, upwards(rows.titles[0].node))]
+    records = {record.mem_id for record in rows.whole}
+    way = [str(node.tag) for node in takewhile(lambda above: above.mem_id not in records, upwards(rows.titles[0].node))]
     steps = link.split(" > ")
     return "> " + " > ".join((*reversed(way[len(steps) :]), *steps))
 
@@ -257,17 +267,17 @@ def _strays(listing: Listing, record: str) -> int:
     count = 0
     for rows in (listing.rows, *listing.further):
         top = list(upwards(rows.whole[0]))[-1]
-        count += len({one.mem_id for one in rows.whole} ^ {one.mem_id for one in top.css(record)})
+        count += len({row.mem_id for row in rows.whole} ^ {node.mem_id for node in top.css(record)})
     return count
 
 
 def _record_selector(listing: Listing, link: str) -> str:
     """Return the selector of rows that misses fewest on all pages: a list of sub-boards may stand before one."""
     every = [rows.whole for rows in (listing.rows, *listing.further)]
-    pages = [(list(upwards(whole[0]))[-1], {one.mem_id for one in whole}, whole) for whole in every]
-    found = dict.fromkeys(filter(None, (selector_of(root, whole) for root, _, whole in pages)))
+    pages = [(list(upwards(whole[0]))[-1], {record.mem_id for record in whole}, whole) for whole in every]
+    selectors = dict.fromkeys(filter(None, (selector_of(root, whole) for root, _, whole in pages)))
 
     def misses(css: str) -> int:
-        return sum(len(ids - {one.mem_id for one in root.css(_holding(css, link))}) for root, ids, _ in pages)
+        return sum(len(ids - {node.mem_id for node in root.css(_holding(css, link))}) for root, ids, _ in pages)
 
-    return min(found, key=misses, default=str(every[0][0].tag))
+    return min(selectors, key=misses, default=str(every[0][0].tag))

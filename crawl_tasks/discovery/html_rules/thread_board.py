@@ -20,8 +20,10 @@ def board_rule(samples: Sequence[FetchedThread], example: PageLink | None, insid
         return ""
     known: list[tuple[FetchedThread, list[PageLink]]] = []
     for sample in samples:
-        there = links_of(sample.document, example.shape).get(example.shape, [])
-        own = [one for one in there if one.keys[example.place] == sample.link.board and one.node.mem_id not in inside]
+        links = links_of(sample.document, example.shape).get(example.shape, [])
+        own = [
+            link for link in links if link.keys[example.place] == sample.link.board and link.node.mem_id not in inside
+        ]
         if own:
             known.append((sample, own))
     if len({sample.link.board for sample, _ in known}) < 2:

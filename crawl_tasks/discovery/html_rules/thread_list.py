@@ -34,15 +34,15 @@ def find_list(probe: HttpProbe, front: Document) -> Listing | None:
     names = [] if doors_of(front) else root_links(front)
     if not boards and names:
         return _find(probe, front, [names, *kinds], {names[0].shape})
-    found = _find(probe, front, kinds, boards)
+    listing = _find(probe, front, kinds, boards)
     # Threads below `/board` may sound like boards.
-    return found or (_best_list(probe, front, [names], {names[0].shape}, set()) if names else None)
+    return listing or (_best_list(probe, front, [names], {names[0].shape}, set()) if names else None)
 
 
 def _find(probe: HttpProbe, front: Document, kinds: list[list[PageLink]], boards: set[str]) -> Listing | None:
     # Threads may have addresses below those of boards.
     stems = [(other, (f"{other.rstrip('/')}/", f"{other}&")) for other in boards]
-    below = {one for one in boards for other, stem in stems if one != other and one.startswith(stem)}
+    below = {board for board in boards for other, stem in stems if board != other and board.startswith(stem)}
     boards -= below
     kinds.sort(key=lambda links: links[0].shape in below)
     best = _best_list(probe, front, kinds, boards, below)
@@ -77,7 +77,7 @@ def _best_list(
             break
         others = boards | {links[0].shape}
         # The page of a category has boards where the front page has them: those are rows, and no page chrome.
-        chrome = {placed(link) for shape, there in shown.items() if shape not in others for link in there} - newest
+        chrome = {placed(link) for shape, shaped in shown.items() if shape not in others for link in shaped} - newest
         listing = _listing_of(probe, links, boards, chrome)
         is_named = best is not None and best.boards[0].shape in boards and links[0].shape not in boards
         if is_named and _shape_of(listing) == _shape_of(best):
@@ -94,7 +94,7 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
     A category lists boards. Categories are left out, and so are links that look like a category's.
     """
     boards_left, waiting = list(links), list(links)
-    found: list[tuple[PageLink, Document, Rows]] = []
+    lists: list[tuple[PageLink, Document, Rows]] = []
     for _ in range(_MOST_BOARDS):
         if not waiting:
             break
@@ -107,16 +107,18 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
         if rows is None:
             waiting.append(link)
         elif rows.titles[0].shape not in boards | {link.shape}:
-            found.append((link, document, _below_board(document, link, rows, chrome)))
+            lists.append((link, document, _below_board(document, link, rows, chrome)))
             if len(rows.whole) >= _ENOUGH:
                 break
-        elif not found:
-            boards_left, waiting = ([one for one in some if one.looks != link.looks] for some in (boards_left, waiting))
-    if not found:
+        elif not lists:
+            boards_left, waiting = (
+                [board for board in some if board.looks != link.looks] for some in (boards_left, waiting)
+            )
+    if not lists:
         return None
-    link, document, rows = max(found, key=lambda one: one[2].score)
+    link, document, rows = max(lists, key=lambda board: board[2].score)
     # In the order of the front page, whichever board was read.
-    return Listing(document, rows, (link, *(one for one in boards_left if one is not link)))
+    return Listing(document, rows, (link, *(board for board in boards_left if board is not link)))
 
 
 def _below_board(document: Document, board: PageLink, rows: Rows, chrome: Set[Placed]) -> Rows:
@@ -127,8 +129,8 @@ def _below_board(document: Document, board: PageLink, rows: Rows, chrome: Set[Pl
     if (part := f"/{board.key}/") in shape:
         return find_rows(document, shape.replace(part, "/*/", 1), ignoring=chrome) or rows
     # `id=1-old-cars` has the shape `id=#-old-cars`.
-    named = (f"={one.rpartition('=')[2]}&" for one in (own, shape_of(own)[0]))
-    known = next((one for one in named if one in shape), "")
+    named = (f"={link.rpartition('=')[2]}&" for link in (own, shape_of(own)[0]))
+    known = next((name for name in named if name in shape), "")
     return find_rows(document, shape.replace(known, "=*&"), ignoring=chrome) or rows if known else rows
 
 
@@ -136,7 +138,7 @@ def _board_kinds(front: Document) -> list[list[PageLink]]:
     kinds = []
     for links in links_of(front).values():
         first = {link.key: link for link in reversed(links)}
-        kinds.append([link for key in dict.fromkeys(one.key for one in links) if (link := first[key])])
+        kinds.append([link for key in dict.fromkeys(link.key for link in links) if (link := first[key])])
     return sorted(
         (
             links

@@ -63,60 +63,62 @@ def thread_rules(
     lines = ["post:", _address(samples[0].link if samples else example)]
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
-    largest = max(samples, key=lambda one: len(one.document.page.body))
-    inside = {node.mem_id for one in samples for node in (records.parts(one.document) if records else ())}
+    largest = max(samples, key=lambda sample: len(sample.document.page.body))
+    inside = {node.mem_id for sample in samples for node in (records.parts(sample.document) if records else ())}
     steps = _steps(samples, inside, largest)
     shown, following = steps[0] if steps else (largest, None)
     known = (of_lists.next if of_lists else "") or GUESS
     posting = posting_in(shown.document)
     if posting is not None and records is None:
         return ThreadReading(linked_rules(posting, lines[1], following.next if following and following.next else known))
-    nodes = [records.nodes(one.document) if records is not None else [] for one in samples]
-    found = fields_of([(one.link.text, node) for one, there in zip(samples, nodes, strict=True) for node in there])
-    every = [node for there in nodes for node in there]
+    nodes = [records.nodes(sample.document) if records is not None else [] for sample in samples]
+    groups = list(zip(samples, nodes, strict=True))
+    fields = fields_of([(sample.link.text, node) for sample, group in groups for node in group])
+    every = [node for group in nodes for node in group]
     if records is not None and not records.key:
-        records = replace(records, key=_number(found))
-    narrower = _with_moments(records, every, found) if records else None
+        records = replace(records, key=_number(fields))
+    narrower = _with_moments(records, every, fields) if records else None
     if narrower is not None:
         return thread_rules(
             samples, narrower, example, of_lists,
             is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated, board=board,
         )  # fmt: skip
-    later = records.later([one.document for one, there in zip(samples, nodes, strict=True) if there]) if records else ""
-    post, whole, starts = _post(samples, records, nodes, found, later, inside, is_post_inside=is_post_inside)
+    later = records.later([sample.document for sample, group in groups if group]) if records else ""
+    post, whole, starts = _post(samples, records, nodes, fields, later, inside, is_post_inside=is_post_inside)
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
-    first = _first_posts(samples, [one for one, _ in steps], nodes, found, began, is_post_inside=is_post_inside)
-    title = _title(samples, is_titled=is_titled)
-    where = board_rule(samples, board, inside)
-    lines += fields_text(({"title": title} if title else {}) | ({"forum_id": where} if where else {}) | post, 2)
+    first = _first_posts(samples, [sample for sample, _ in steps], nodes, fields, began, is_post_inside=is_post_inside)
+    heading = {"title": _title(samples, is_titled=is_titled), "forum_id": board_rule(samples, board, inside)}
+    lines += fields_text({name: rule for name, rule in heading.items() if rule} | post, 2)
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
-    reply = _reply(records, every, found)
-    if is_post_inside:
-        lines += ["  comments:", *_records(records, later, every, found, 4), *fields_text(reply, 4, "reply")]
     more, address = _pager(shown, following, known)
-    css = later if is_post_repeated else records.css
     # A page may have the places of removed posts alone.
-    address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([one.document for one in samples])
-    lines += [f"  {more}", "comment:", *address, "  first_page: 2", *_records(records, css, every, found, 2)]
-    lines += ["  fields: *reply"] if is_post_inside else fields_text(reply, 2)
-    is_above = is_post_inside and " ~ * " in later
-    return ThreadReading(lines if more.startswith("pages") else [*lines, f"  {more}"], first, is_above)
+    address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([sample.document for sample in samples])
+    css = later if is_post_repeated else records.css
+    reply = _reply(records, every, fields)
+    behind = ["comment:", *address, "  first_page: 2", *_records(records, css, every, fields, 2)]
+    if is_post_inside:
+        lines += ["  comments:", *_records(records, later, every, fields, 4), *fields_text(reply, 4, "reply")]
+        behind += ["  fields: *reply"]
+    else:
+        behind += fields_text(reply, 2)
+    lines += [f"  {more}", *behind, *([] if more.startswith("pages") else [f"  {more}"])]
+    return ThreadReading(lines, first, is_post_inside and " ~ * " in later)
 
 
 def _post(
     samples: Sequence[FetchedThread], records: ThreadRecords | None, nodes: Sequence[Sequence[LexborNode]],
-    found: FoundFields, later: str, inside: Set[int], *, is_post_inside: bool,
+    fields: FoundFields, later: str, inside: Set[int], *, is_post_inside: bool,
 ) -> tuple[dict[str, str], FoundFields, list[int]]:  # fmt: skip
     """Return the fields of the post, what they find, and the places of the first posts therein."""
     if not is_post_inside or records is None:
-        whole = fields_apart(samples, inside, found)
-        return {"edited_at": scalar(found.edited or "usual-edits")} | whole.rules, whole, list(range(len(samples)))
-    post = found.again(on_pages(samples, records, nodes))
+        whole = fields_apart(samples, inside, fields)
+        return {"edited_at": scalar(fields.edited or "usual-edits")} | whole.rules, whole, list(range(len(samples)))
+    post = fields.again(on_pages(samples, records, nodes))
     if not records.siblings:
         # Not every post was edited: the first note on the page may be another post's.
-        post.setdefault("edited_at", scalar(f"{records.css}:not({later}) {found.edited or ':is(usual-edits)'}"))
-    return post, found, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
+        post.setdefault("edited_at", scalar(f"{records.css}:not({later}) {fields.edited or ':is(usual-edits)'}"))
+    return post, fields, [sum(map(len, nodes[:at])) for at in range(len(nodes))]
 
 
 def _steps(
@@ -124,8 +126,8 @@ def _steps(
 ) -> list[tuple[FetchedThread, Step]]:
     """Return the threads with further pages, and the way there: one that is read back first, then the largest."""
     steps = [
-        (one, step) for one in samples
-        if (step := back_of(one.document, inside) or next_of(one.document, one.link.key, inside)) is not None
+        (sample, step) for sample in samples
+        if (step := back_of(sample.document, inside) or next_of(sample.document, sample.link.key, inside)) is not None
     ]  # fmt: skip
     return sorted(steps, key=lambda pair: (not pair[1].is_back, pair[0] is not largest))
 
@@ -139,11 +141,11 @@ def _pager(shown: FetchedThread, following: Step | None, known: str) -> tuple[st
     return following.line(has_template=bool(paged)), [f"  address: {scalar(paged)}{CHECK}"] if paged else []
 
 
-def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> ThreadRecords | None:
+def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], fields: FoundFields) -> ThreadRecords | None:
     """Return narrower records where some have neither author nor moment: the places of removed posts."""
-    bare = [at for at in range(len(nodes)) if at not in found.authors and at not in found.at]
-    slot = found.slots.at(found.paths[1]) if found.paths[1] is not None else None
-    css = in_records(found.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
+    bare = [at for at in range(len(nodes)) if at not in fields.authors and at not in fields.at]
+    slot = fields.slots.at(fields.paths[1]) if fields.paths[1] is not None else None
+    css = in_records(fields.slots, slot) if slot is not None and 0 < 2 * len(bare) < len(nodes) else None
     if css is None or slot is None:
         return None
     # The place of a removed post may have replies within, so that the whole way from the record to the moment tells.
@@ -160,18 +162,19 @@ def _with_moments(records: ThreadRecords, nodes: Sequence[LexborNode], found: Fo
 
 def _first_posts(
     samples: Sequence[FetchedThread], paged: Sequence[FetchedThread], nodes: Sequence[Sequence[LexborNode]],
-    found: FoundFields, began: Sequence[tuple[str, int | None]], *, is_post_inside: bool,
+    fields: FoundFields, began: Sequence[tuple[str, int | None]], *, is_post_inside: bool,
 ) -> dict[int, FirstPost]:  # fmt: skip
     """Return the first posts by row, with the replies of those threads that have a single page."""
     first: dict[int, FirstPost] = {}
     at = 0
     for place, sample in enumerate(samples):
-        count = len(nodes[place]) - is_post_inside
-        times = [one for one in (found.at.get(at + turn) for turn in range(len(nodes[place]))) if one is not None]
-        at += len(nodes[place])
-        is_whole = not any(one is sample for one in paged)
+        count = len(nodes[place])
+        moments = [fields.at.get(number) for number in range(at, at + count)]
+        at += count
+        is_whole = not any(other is sample for other in paged)
+        times = [moment for moment in moments if moment is not None]
         last = max(times, default=began[place][1]) if is_whole else None
-        first[sample.row] = FirstPost(*began[place], count if is_whole else None, last)
+        first[sample.row] = FirstPost(*began[place], count - is_post_inside if is_whole else None, last)
     return first
 
 
@@ -184,39 +187,46 @@ def _address(link: PageLink) -> str:
 
 def _title(samples: Sequence[FetchedThread], *, is_titled: bool) -> str | None:
     """Return the selector of the heading with the text of the thread's link, else of any heading."""
-    found = [_headings(one.document, one.link.text) for one in samples]
-    roots = [one.document.root for one in samples]
+    headings = [_headings(sample.document, sample.link.text) for sample in samples]
+    roots = [sample.document.root for sample in samples]
     # A heading with the title alone is the better one: of `Old lamp > General` only a part is the title.
-    exact = [next((node for node in nodes if _is_said(node, text)), None) for text, nodes in found]
+    exact = [next((node for node in nodes if _is_said(node, text)), None) for text, nodes in headings]
     css = selector_in(roots, exact) if None not in exact else None
-    targets = exact if css else [next(iter(nodes), None) for _, nodes in found]
+    targets = exact if css else [next(iter(nodes), None) for _, nodes in headings]
     css = css or selector_in(roots, targets)
     if css is not None:
-        there = [(one.link.text, target) for one, target in zip(samples, targets, strict=True) if target is not None]
-        is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in there)
-        regex = "" if is_own else _label(there)
-        parts = [f"css: {scalar(css)}", *["text: own"] * is_own, *[f"regex: {scalar(regex)}"] * bool(regex)]
-        return scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"
-    if is_titled:
-        return next((css for css in _HEADINGS[:3] if samples[0].document.root.css_first(css) is not None), None)
-    # Without titles in lists, a heading is one where it differs from thread to thread.
-    said = {css: [one.document.root.css_first(css) for one in samples] for css in _HEADINGS[:3]}
-    texts = {css: {node.text().strip() for node in found if node is not None} for css, found in said.items()}
-    return next((css for css, those in texts.items() if len(those) == len(samples)), None)
+        pairs = [(sample.link.text, target) for sample, target in zip(samples, targets, strict=True)]
+        return _title_rule(css, [(text, target) for text, target in pairs if target is not None])
+    for css in _HEADINGS[:3]:
+        nodes = [root.css_first(css) for root in roots]
+        texts = {node.text().strip() for node in nodes if node is not None}
+        # Without titles in lists, a heading is one where it differs from thread to thread.
+        is_heading = nodes[0] is not None if is_titled else len(texts) == len(samples)
+        if is_heading:
+            return css
+    return None
 
 
-def _number(found: FoundFields) -> str:
+def _title_rule(css: str, titles: Sequence[tuple[str, LexborNode]]) -> str:
+    """Return the rule of a title by its selector, and by what headings have beside the texts of links."""
+    is_own = any(node.text().split() != text.split() == node.text(deep=False).split() for text, node in titles)
+    regex = "" if is_own else _label(titles)
+    parts = [f"css: {scalar(css)}", *["text: own"] * is_own, *[f"regex: {scalar(regex)}"] * bool(regex)]
+    return scalar(css) if len(parts) == 1 else f"{{{', '.join(parts)}}}"
+
+
+def _number(fields: FoundFields) -> str:
     """Return the rule of the ids in bylines, empty without such."""
-    slot = found.slots.at(found.paths[0]) if found.paths[0] is not None and found.regex else None
-    css = in_records(found.slots, slot) if slot is not None else None
-    number = number_in(found.slots, slot.path) if slot is not None else ""
+    slot = fields.slots.at(fields.paths[0]) if fields.paths[0] is not None and fields.regex else None
+    css = in_records(fields.slots, slot) if slot is not None else None
+    number = number_in(fields.slots, slot.path) if slot is not None else ""
     return f"{{css: {scalar(css)}, regex: {scalar(number)}}}" if css and number else ""
 
 
-def _label(there: Sequence[tuple[str, LexborNode]]) -> str:
+def _label(titles: Sequence[tuple[str, LexborNode]]) -> str:
     """Return the regex of titles behind a label: the same on all pages, or one that ends alike, as the board's name."""
-    pairs = [(" ".join(text.split()), " ".join(node.text().split())) for text, node in there]
-    labels = [said.removesuffix(text) for text, said in pairs if said.endswith(text)]
+    pairs = [(" ".join(text.split()), " ".join(node.text().split())) for text, node in titles]
+    labels = [heading.removesuffix(text) for text, heading in pairs if heading.endswith(text)]
     if len(labels) < len(pairs) or not all(labels):
         return ""
     if len(set(labels)) == 1:
@@ -229,28 +239,33 @@ def _label(there: Sequence[tuple[str, LexborNode]]) -> str:
 def _headings(document: Document, text: str) -> tuple[str, list[LexborNode]]:
     """Return a title as pages say it, and the headings with it, or the elements in them with nothing else."""
     # Lists cut long titles.
-    said = " ".join(text.removesuffix("...").removesuffix("…").split())
-    around = [node for css in _HEADINGS for node in document.root.css(css) if said in " ".join(node.text().split())]
+    title = " ".join(text.removesuffix("...").removesuffix("…").split())
+    around = [node for css in _HEADINGS for node in document.root.css(css) if title in " ".join(node.text().split())]
     # The heading may also hold `(page 1 of 5)` or `[closed]`, outside of the link within.
-    inner = [[one for one in (node, *node.css("*")) if _is_said(one, said)] for node in around]
-    return said, [exact[-1] if exact else node for node, exact in zip(around, inner, strict=True)]
+    inner = [[inside for inside in (node, *node.css("*")) if _is_said(inside, title)] for node in around]
+    return title, [exact[-1] if exact else node for node, exact in zip(around, inner, strict=True)]
 
 
 def _is_said(node: LexborNode, text: str) -> bool:
     return " ".join(node.text().split()) == text
 
 
-def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], found: FoundFields, by: int) -> list[str]:
+def _records(records: ThreadRecords, css: str, nodes: Sequence[LexborNode], fields: FoundFields, by: int) -> list[str]:
     lines = [f"record: {scalar(css)}{CHECK}", *(["siblings: true"] if records.siblings else [])]
     lines += ["nesting: nested"] if records.is_nested(nodes) else []
     if not records.key:
-        names = [name for name in ("author", "created_at", "body") if name in found.rules]
-        lines.append(f"id_of: [{', '.join(name for name in names if name[0] != 'c' or not found.is_moving)}]")
+        names = [name for name in ("author", "created_at", "body") if name in fields.rules]
+        lines.append(f"id_of: [{', '.join(name for name in names if name[0] != 'c' or not fields.is_moving)}]")
     return indented(lines, by)
 
 
-def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], found: FoundFields) -> dict[str, str]:
+def _reply(records: ThreadRecords, nodes: Sequence[LexborNode], fields: FoundFields) -> dict[str, str]:
     names = {name for node in nodes for name in node.attributes}
     parents = [{"parent_id": f"{{attr: {name}}}"} for name in _PARENTS if name in names]
     key = {"comment_id": records.key} if records.key else {}
-    return {**key, **(parents[0] if parents else {}), "edited_at": scalar(found.edited or "usual-edits"), **found.rules}
+    return {
+        **key,
+        **(parents[0] if parents else {}),
+        "edited_at": scalar(fields.edited or "usual-edits"),
+        **fields.rules,
+    }

@@ -31,9 +31,9 @@ def comments_by_api(probe: HttpProbe, drawn: Findings, plain: Findings | None) -
     text = site_file(drawn)
     trials = _tried(probe, text, drawn.name)
     shown = [
-        (one, one.request.key, one.parsed.items.comments)
-        for one in trials
-        if one.request.stage is Stage.POST and one.parsed is not None and one.parsed.items.comments
+        (trial, trial.request.key, trial.parsed.items.comments)
+        for trial in trials
+        if trial.request.stage is Stage.POST and trial.parsed is not None and trial.parsed.items.comments
     ]
     comments = records_of(probe, "post", shown)
     if comments is None:
@@ -44,11 +44,11 @@ def comments_by_api(probe: HttpProbe, drawn: Findings, plain: Findings | None) -
     made = replace(plain or drawn, rules="\n".join(lines))
     if score_of(other, site_file(made))[0] < score_of(probe, text)[0]:
         return None
-    told: Counter[str] = Counter()
-    for one in _tried(other, site_file(made), drawn.name):
-        if one.request.stage is Stage.COMMENT:
-            told[one.request.key] += len(one.rows)
-    both = [(told[key], len(there)) for _, key, there in shown if key in told]
+    counts: Counter[str] = Counter()
+    for page in _tried(other, site_file(made), drawn.name):
+        if page.request.stage is Stage.COMMENT:
+            counts[page.request.key] += len(page.rows)
+    both = [(counts[key], len(replies)) for _, key, replies in shown if key in counts]
     return made if both and all(count >= least for count, least in both) else None
 
 

@@ -44,38 +44,40 @@ _TAG = re.compile(r"<(?:/?[a-z][a-z0-9]*)\b[^>]*>", re.IGNORECASE)
 
 def names_of(entries: Sequence[Json]) -> dict[str, str]:
     """Return the JMESPaths of the fields of records, by name of the field, where the records have values that fit."""
-    told = [dict(scalars(one)) for one in entries]
+    records = [dict(scalars(entry)) for entry in entries]
     fit: dict[str, Callable[[list[str]], bool]] = {
-        "id": lambda texts: len(set(texts)) == len(told) and all(map(is_key, texts)),
-        "slug": lambda texts: len(set(texts)) == len(told) and all(map(is_key, texts)),
-        "title": lambda texts: len(texts) == len(told) and all(0 < len(text) <= _LONGEST for text in texts),
+        "id": lambda texts: len(set(texts)) == len(records) and all(map(is_key, texts)),
+        "slug": lambda texts: len(set(texts)) == len(records) and all(map(is_key, texts)),
+        "title": lambda texts: len(texts) == len(records) and all(0 < len(text) <= _LONGEST for text in texts),
         "author": lambda texts: all(0 < len(text) <= 80 for text in texts) and not all(map(str.isdigit, texts)),
         "created_at": lambda texts: all(moment_in(text) for text in texts),
         "last_reply_at": lambda texts: all(moment_in(text) for text in texts),
         "body": lambda texts: not all(map(str.isdigit, texts)),
-        "reply_count": lambda texts: len(texts) == len(told) and all(map(str.isdigit, texts)),
-        "posts": lambda texts: len(texts) == len(told) and all(text.isdigit() and int(text) for text in texts),
+        "reply_count": lambda texts: len(texts) == len(records) and all(map(str.isdigit, texts)),
+        "posts": lambda texts: len(texts) == len(records) and all(text.isdigit() and int(text) for text in texts),
     }
-    found = {}
+    paths = dict.fromkeys(path for record in records for path in record)
+    names = {}
     for name, patterns in _NAMES.items():
-        path = next((path for pattern in patterns for path in dict.fromkeys(path for one in told for path in one)
-                     if re.fullmatch(pattern, _snake(path)) and _is_usual(texts := _texts(told, path), told)
-                     and fit[name](texts)), None)  # fmt: skip
-        if path is not None:
-            found[name] = path
-    return found
+        named = (path for pattern in patterns for path in paths if re.fullmatch(pattern, _snake(path)))
+        for path in named:
+            texts = _texts(records, path)
+            if _is_usual(texts, records) and fit[name](texts):
+                names[name] = path
+                break
+    return names
 
 
 def _snake(path: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path).lower()
 
 
-def _texts(told: Sequence[dict[str, str]], path: str) -> list[str]:
-    return [one[path] for one in told if path in one]
+def _texts(records: Sequence[dict[str, str]], path: str) -> list[str]:
+    return [record[path] for record in records if path in record]
 
 
-def _is_usual(texts: Sequence[str], told: Sequence[dict[str, str]]) -> bool:
-    return bool(texts) and 5 * len(texts) >= 4 * len(told)
+def _is_usual(texts: Sequence[str], records: Sequence[dict[str, str]]) -> bool:
+    return bool(texts) and 5 * len(texts) >= 4 * len(records)
 
 
 def moment_in(text: str) -> int | None:
@@ -90,7 +92,7 @@ def rules_of(names: dict[str, str], entries: Sequence[Json], fields: Sequence[st
     if "posts" in names and "reply_count" in fields:
         rules.setdefault("reply_count", f"{{json: {scalar(names['posts'])}, plus: -1}}")
     if "body" in rules:
-        texts = [text for one in entries if (text := dict(scalars(one)).get(names["body"]))]
+        texts = [text for entry in entries if (text := dict(scalars(entry)).get(names["body"]))]
         tagged = [bool(_TAG.search(text)) for text in texts]
         if any(tagged):
             if not all(text.lstrip().startswith("<") and text.rstrip().endswith(">") for text in texts):

@@ -33,11 +33,11 @@ class Pagination(NamedTuple):
 def without_pager(address: str) -> tuple[str, str]:
     """Return the address of the first page, and the name of the parameter that tells pages apart, if there is one."""
     sized = _SIZE.sub(r"\g<1>20", address)
-    found = PAGER.search(sized)
-    if found is None:
+    pager = PAGER.search(sized)
+    if pager is None:
         return sized, ""
-    before, after = sized[: found.start()], sized[found.end() :]
-    return before + (f"?{after[1:]}" if after and "?" not in before else after), found["name"]
+    before, after = sized[: pager.start()], sized[pager.end() :]
+    return before + (f"?{after[1:]}" if after and "?" not in before else after), pager["name"]
 
 
 def paging_of(read: Read, address: str, path: str, name: str) -> Pagination:
@@ -47,13 +47,13 @@ def paging_of(read: Read, address: str, path: str, name: str) -> Pagination:
     """
     first = read(address)
     entries = dict(lists(first)).get(path, [])
-    links = [(one, text) for one, text in _cursors(first).items() if re.match(r"/|https?:|\?", text)]
+    links = [(item, text) for item, text in _cursors(first).items() if re.match(r"/|https?:|\?", text)]
     if links and not name:
         return Pagination(urljoin(address, links[0][1]), f"{{json: {scalar(links[0][0])}, as: url}}")
     is_full = len(entries) >= _FULL or bool(more_told(first, len(entries)))
     names = [name] if name else [*_GUESSED, *_named_cursors(first)] if is_full else []
-    for one in names:
-        for url, following in _seconds(address, one, first, len(entries)):
+    for candidate in names:
+        for url, following in _seconds(address, candidate, first, len(entries)):
             more = _ids(dict(lists(read(url))).get(path, []))
             if more and not more & _ids(entries):
                 return Pagination(url, following)
@@ -98,7 +98,7 @@ def _named_cursors(answer: Json) -> Iterator[str]:
 
 def _ids(entries: Sequence[Json]) -> set[str]:
     path = names_of(entries).get("id")
-    return {dict(scalars(one)).get(path, "") for one in entries} if path else set()
+    return {dict(scalars(entry)).get(path, "") for entry in entries} if path else set()
 
 
 def whole_list(read: Read, address: str, path: str, paging: Pagination, most: int) -> tuple[list[Json], bool]:
@@ -123,7 +123,7 @@ def _after(url: str, answer: Json, paging: Pagination, size: int) -> str:
         before, _, number = url.rpartition("=")
         step = 1 if re.search(r"[?&]p\w*$", before, re.IGNORECASE) else size
         return f"{before}={int(number) + step}"
-    told = next(iter(_cursors(answer).values()), "")
+    cursor = next(iter(_cursors(answer).values()), "")
     if "join(" not in paging.following:
-        return urljoin(url, told) if told else ""
-    return f"{url.rpartition('=')[0]}={told}" if told else ""
+        return urljoin(url, cursor) if cursor else ""
+    return f"{url.rpartition('=')[0]}={cursor}" if cursor else ""

@@ -40,7 +40,7 @@ class JsonRecords(NamedTuple):
 
     def values(self, name: str) -> list[str]:
         """Return the values of a field."""
-        return [dict(scalars(one)).get(self.names.get(name, ""), "") for one in self.entries]
+        return [dict(scalars(entry)).get(self.names.get(name, ""), "") for entry in self.entries]
 
 
 class JsonReader:
@@ -53,20 +53,25 @@ class JsonReader:
         self.front = path_of(front.page.url)
         self._scripts = [*self._read_scripts(front)]
         self.pagers: dict[str, str] = {}
-        for one in addresses_in(self._scripts):
-            address, pager = without_pager(one)
+        for written in addresses_in(self._scripts):
+            address, pager = without_pager(written)
             self.pagers[address] = self.pagers.get(address) or pager
         self._states: dict[str, PageState | None] = {}
 
     def plain(self, likely: re.Pattern[str]) -> list[str]:
         """Return the front page, and the addresses without an id, likeliest first."""
-        found = sorted((one for one in self.pagers if "*" not in one), key=lambda one: not likely.search(one))
-        return list(dict.fromkeys((self.front, *found[:_MOST_TRIED])))
+        templates = sorted(
+            (template for template in self.pagers if "*" not in template),
+            key=lambda template: not likely.search(template),
+        )
+        return list(dict.fromkeys((self.front, *templates[:_MOST_TRIED])))
 
     def templates(self, likely: re.Pattern[str], unlikely: re.Pattern[str] | None = None) -> list[str]:
         """Return the addresses with one id in them, likeliest first."""
-        found = (template for template in self.pagers if template.count("*") == 1)
-        ordered = sorted(found, key=lambda one: (bool(unlikely and unlikely.search(one)), not likely.search(one)))
+        keyed = (template for template in self.pagers if template.count("*") == 1)
+        ordered = sorted(
+            keyed, key=lambda candidate: (bool(unlikely and unlikely.search(candidate)), not likely.search(candidate))
+        )
         return ordered[:_MOST_TRIED]
 
     def value(self, address: str) -> Json:
@@ -91,21 +96,21 @@ class JsonReader:
 
     def failure(self, lack: str) -> ParseError:
         """Return the reason why no rules are proposed, with what a person may write."""
-        asked = [one for one, state in self._states.items() if state is not None]
+        asked = [item for item, state in self._states.items() if state is not None]
         where = (
             f" in the JSON of {', '.join(asked[:4])}" if asked else ", and no JSON in it or at its scripts' addresses"
         )
-        told = [f"{lack} was found{where}"]
-        texts = ((one, path, text) for one in asked for path, text in scalars(self.value(one)))
-        marked = ((one, path) for one, path, text in texts if len(_MARKUP.findall(text)) > 1)
-        told += [f"`embedded: {{json: {path}}}` reads the HTML in {one}" for one, path in islice(marked, 1)]
+        reasons = [f"{lack} was found{where}"]
+        texts = ((address, path, text) for address in asked for path, text in scalars(self.value(address)))
+        marked = ((address, path) for address, path, text in texts if len(_MARKUP.findall(text)) > 1)
+        reasons += [f"`embedded: {{json: {path}}}` reads the HTML in {address}" for address, path in islice(marked, 1)]
         if any(_POST.search(text) for text in self._scripts):
-            told.append("its scripts ask by POST, as `body` in a site file does")
-        return self.refused(self.front, f"is drawn by scripts: {'; '.join(told)}; see docs/site-files.md#json")
+            reasons.append("its scripts ask by POST, as `body` in a site file does")
+        return self.refused(self.front, f"is drawn by scripts: {'; '.join(reasons)}; see docs/site-files.md#json")
 
-    def refused(self, address: str, told: str) -> ParseError:
+    def refused(self, address: str, reason: str) -> ParseError:
         """Return the reason why an answer gives no rules."""
-        return ParseError(f"{urljoin(self._origin, address)} {told}")
+        return ParseError(f"{urljoin(self._origin, address)} {reason}")
 
     def _read_scripts(self, front: Document) -> Iterator[str]:
         links = []

@@ -55,25 +55,27 @@ class FoundRecords:
 
 def flat(pairs: Pairs) -> list[tuple[Row, dict[str, str]]]:
     """Return rows, each with the scalars of its record by JMESPath."""
-    return [(row, dict(scalars(told))) for row, told in pairs]
+    return [(row, dict(scalars(record))) for row, record in pairs]
 
 
-def paths_in(told: Sequence[tuple[Row, dict[str, str]]]) -> dict[str, None]:
+def paths_in(records: Sequence[tuple[Row, dict[str, str]]]) -> dict[str, None]:
     """Return the JMESPaths of all scalars, in order."""
-    return dict.fromkeys(path for _, one in told for path in one)
+    return dict.fromkeys(path for _, values in records for path in values)
 
 
 def list_lines(rows: FoundRecords, id_path: str, replies: Mapping[str, int]) -> list[str]:
     """Return the lines of the list stage. `replies` are the comments that the pages of some threads show."""
-    told = flat(rows.pairs)
+    records = flat(rows.pairs)
     fields = dict(rows.fields)
-    for path in paths_in(told):
-        numbers = [(one[path], replies[row.post_id]) for row, one in told if row.post_id in replies and path in one]
+    for path in paths_in(records):
+        numbers = [
+            (values[path], replies[row.post_id]) for row, values in records if row.post_id in replies and path in values
+        ]
         if _COUNT.search(path) and all(text.isdigit() and int(text) >= least for text, least in numbers) and any(
             least and int(text) == least for text, least in numbers
         ):  # fmt: skip
             fields.setdefault("reply_count", rule(path))
-        if _LATEST.search(path) and all(read_date(one.get(path, ""), time.time(), _UTC) for _, one in told):
+        if _LATEST.search(path) and all(read_date(values.get(path, ""), time.time(), _UTC) for _, values in records):
             fields.setdefault("last_reply_at", rule(path))
     address, pager = _pages(rows)
     signs = [name for name in ("reply_count", "last_reply_at") if name in fields]
@@ -110,44 +112,44 @@ def comment_lines(comments: FoundRecords, id_path: str | None) -> list[str]:
 
 
 def _reply_fields(comments: FoundRecords, id_path: str | None) -> list[str]:
-    told = flat(comments.pairs)
+    records = flat(comments.pairs)
     reply = {"comment_id": rule(id_path)} if id_path else {}
-    known = {one[id_path] for _, one in told if id_path in one} if id_path else set()
-    for path in (path for path in paths_in(told) if "[" not in path and _PARENT.search(path)):
-        named = [(one[path], one.get(id_path or "")) for _, one in told if path in one]
+    known = {values[id_path] for _, values in records if id_path in values} if id_path else set()
+    for path in (path for path in paths_in(records) if "[" not in path and _PARENT.search(path)):
+        named = [(values[path], values.get(id_path or "")) for _, values in records if path in values]
         # What each record says of itself is no parent.
         if {parent for parent, _ in named} <= known and not any(parent == own for parent, own in named):
             reply.setdefault("parent_id", rule(path))
     return fields_text({**reply, **comments.fields}, 2)
 
 
-def _pages(found: FoundRecords) -> tuple[list[str], str]:
+def _pages(records: FoundRecords) -> tuple[list[str], str]:
     """Return the lines of addresses, and the rule of the next page, by the address that a second page asked for."""
-    if found.following:
-        return [f"  address: {scalar(found.address)}"], f"  next: {found.following}"
-    whole = top(found.path)
-    size = max(len(dict(lists(one)).get(whole, ())) for one in found.answers)
-    told = [dict(scalars(one)) for one in found.answers]
-    named = [path for path in dict.fromkeys(chain(*told)) if _NEXT.search(path) and "[" not in path]
-    start = found.address.partition("?")[0]
-    every = next(filter(None, (paged(one, size, 2) for one in found.second if one.startswith(start))), None)
-    every = every or paged(found.address, size, 1)
-    lines = [f"  address: {scalar(every or found.address)}"]
+    if records.following:
+        return [f"  address: {scalar(records.address)}"], f"  next: {records.following}"
+    whole = top(records.path)
+    size = max(len(dict(lists(answer)).get(whole, ())) for answer in records.answers)
+    answers = [dict(scalars(answer)) for answer in records.answers]
+    named = [path for path in dict.fromkeys(chain(*answers)) if _NEXT.search(path) and "[" not in path]
+    start = records.address.partition("?")[0]
+    every = next(filter(None, (paged(values, size, 2) for values in records.second if values.startswith(start))), None)
+    every = every or paged(records.address, size, 1)
+    lines = [f"  address: {scalar(every or records.address)}"]
     if every is None:
-        links = [path for path in named if any(re.match("/|http", one.get(path, "")) for one in told)]
+        links = [path for path in named if any(re.match("/|http", values.get(path, "")) for values in answers)]
         return lines, f"  next: {{json: {scalar(links[0])}, as: url}}" if links else _ONE_PAGE
-    if re.sub(r"\{(page|offset:\d+)\}", lambda mark: "1" if mark[1] == "page" else "0", every) != found.address:
-        lines.append(f"  first_address: {scalar(found.address)}")
-    flags = [path for path in named if all(one.get(path) in ("true", "false") for one in told)]
+    if re.sub(r"\{(page|offset:\d+)\}", lambda mark: "1" if mark[1] == "page" else "0", every) != records.address:
+        lines.append(f"  first_address: {scalar(records.address)}")
+    flags = [path for path in named if all(values.get(path) in ("true", "false") for values in answers)]
     return lines, f"  next: {rule(flags[0] if flags else f'length({whole}) >= `{max(size, 1)}`')}"
 
 
 def paged(address: str, size: int, page: int) -> str | None:
     """Return the template of all pages by the address of one, None without a number of pages or records in it."""
-    asked, found = _SIZE.search(address), _PAGE.search(address)
-    if found is None:
+    asked, numbered = _SIZE.search(address), _PAGE.search(address)
+    if numbered is None:
         return None
-    value, is_offset = int(found[2]), not found[1].lower().startswith("p")
+    value, is_offset = int(numbered[2]), not numbered[1].lower().startswith("p")
     step = value if is_offset and page > 1 else int(asked[1]) if asked else size
     mark = f"{{offset:{step}}}" if is_offset else "{page}" if value == page else "{offset:1}"
-    return f"{address[: found.start(2)]}{mark}{address[found.end(2) :]}"
+    return f"{address[: numbered.start(2)]}{mark}{address[numbered.end(2) :]}"

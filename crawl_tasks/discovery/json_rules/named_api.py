@@ -51,39 +51,41 @@ def by_names(probe: HttpProbe, front: Document, known: Findings) -> Findings:
     entries, is_whole = whole_list(reader.value, listing.address, listing.path, paging, _MOST_LISTS)
     if not paging.second and boards is not None and len(boards.entries) > _MOST_BOARDS:
         raise reader.refused(listing.address, "shows no second page of threads, nor does another board that was tried")
-    found = [FoundBoard("front")]
+    listed = [FoundBoard("front")]
     if boards is not None and "*" in listing.template:
-        found = [FoundBoard(one, title) for one, title in zip(boards.values(key), boards.values("title"), strict=True)]
+        listed = [
+            FoundBoard(board, title) for board, title in zip(boards.values(key), boards.values("title"), strict=True)
+        ]
     else:
         # The only list is a board of its own: the last part of its path.
         place, mark, query = listing.template.partition("?")
         above, _, last = place.rpartition("/")
         if not last:
             raise reader.refused(listing.address, "lists all threads; give `list.address` and `boards` by hand")
-        found, listing = [FoundBoard(last)], listing._replace(template=f"{above}/*{mark}{query}")
+        listed, listing = [FoundBoard(last)], listing._replace(template=f"{above}/*{mark}{query}")
     rows = _with_pages(reader, listing, paging, "board")
     rules = list_lines(rows, listing.names["id"], {})
     rules += _Threads(reader, listing._replace(entries=entries), is_whole=is_whole).lines()
-    return replace(known, boards=tuple(found), has_board_addresses=False, rules="\n".join(rules))
+    return replace(known, boards=tuple(listed), has_board_addresses=False, rules="\n".join(rules))
 
 
 def _boards(reader: JsonReader) -> JsonRecords | None:
     """Return the list of boards with those below them, None where all threads stand in one list."""
-    found = [one for address in reader.plain(_BOARD_WORDS) for one in reader.records(address, address)
-             if {"id", "title"} <= one.names.keys() and not _OF_THREADS & one.names.keys()]  # fmt: skip
-    named = [one for one in found if _BOARD_WORDS.search(one.address + one.path)] or found
-    best = max(named, key=lambda one: len(one.entries), default=None)
+    lists = [record for address in reader.plain(_BOARD_WORDS) for record in reader.records(address, address)
+             if {"id", "title"} <= record.names.keys() and not _OF_THREADS & record.names.keys()]  # fmt: skip
+    named = [records for records in lists if _BOARD_WORDS.search(records.address + records.path)] or lists
+    best = max(named, key=lambda records: len(records.entries), default=None)
     return best._replace(entries=_with_below(best.entries)) if best is not None else None
 
 
 def _with_below(entries: Sequence[Json]) -> list[Json]:
     """Return boards, each before those that stand inside it."""
-    found: list[Json] = []
-    for one in entries:
-        inner = [value for name, value in one.items() if _BELOW.search(name)] if isinstance(one, dict) else []
-        found += [one, *(each for value in inner if isinstance(value, list)
+    whole: list[Json] = []
+    for entry in entries:
+        inner = [value for name, value in entry.items() if _BELOW.search(name)] if isinstance(entry, dict) else []
+        whole += [entry, *(each for value in inner if isinstance(value, list)
                          for each in _with_below([below for below in value if isinstance(below, dict)]))]  # fmt: skip
-    return found
+    return whole
 
 
 def _listing(reader: JsonReader, boards: JsonRecords | None) -> tuple[JsonRecords, str]:
@@ -95,39 +97,39 @@ def _listing(reader: JsonReader, boards: JsonRecords | None) -> tuple[JsonRecord
     for key in ("id", "slug") if boards is not None else ():
         keys = boards.values(key)[:_MOST_BOARDS] if boards and key in boards.names else []
         for template in reader.templates(_BOARD_WORDS):
-            found = [one for board in keys for one in _rows(reader, template, filled(template, board))]
-            if found:
-                return max(found, key=lambda one: len(one.entries)), key
-    found = [one for address in reader.plain(_THREAD_WORDS) for one in _rows(reader, address, address)]
-    if not found:
+            lists = [records for board in keys for records in _rows(reader, template, filled(template, board))]
+            if lists:
+                return max(lists, key=lambda records: len(records.entries)), key
+    lists = [records for address in reader.plain(_THREAD_WORDS) for records in _rows(reader, address, address)]
+    if not lists:
         raise reader.failure("no list of threads")
-    return max(found, key=lambda one: len(one.entries)), ""
+    return max(lists, key=lambda records: len(records.entries)), ""
 
 
 def _rows(reader: JsonReader, template: str, address: str) -> list[JsonRecords]:
-    found = (one for one in reader.records(template, address) if {"id", "title"} <= one.names.keys())
-    return [one for one in found if {"author", "reply_count", "posts"} & one.names.keys()]
+    lists = (record for record in reader.records(template, address) if {"id", "title"} <= record.names.keys())
+    return [records for records in lists if {"author", "reply_count", "posts"} & records.names.keys()]
 
 
-def _paging(reader: JsonReader, found: JsonRecords) -> Pagination:
+def _paging(reader: JsonReader, records: JsonRecords) -> Pagination:
     return paging_of(
-        reader.value, found.address, found.path.removesuffix("[1:]"), reader.pagers.get(found.template, "")
+        reader.value, records.address, records.path.removesuffix("[1:]"), reader.pagers.get(records.template, "")
     )
 
 
-def _with_pages(reader: JsonReader, found: JsonRecords, paging: Pagination, name: str) -> FoundRecords:
+def _with_pages(reader: JsonReader, records: JsonRecords, paging: Pagination, name: str) -> FoundRecords:
     """Return records with the way to their further pages."""
-    template = found.template.replace("*", f"{{{name}}}")
+    template = records.template.replace("*", f"{{{name}}}")
     is_made = paging.second and not paging.following
-    second = [paging.second.replace(found.address, template, 1)] if is_made else []
+    second = [paging.second.replace(records.address, template, 1)] if is_made else []
     is_list = name == "board"
-    rows = [Post(one) if is_list else Comment("", one) for one in found.values("id")]
-    fields = rules_of(found.names, found.entries, _OF_LIST if is_list else _OF_POST[1:])
+    rows = [Post(key) if is_list else Comment("", key) for key in records.values("id")]
+    fields = rules_of(records.names, records.entries, _OF_LIST if is_list else _OF_POST[1:])
     if fields is None:
-        raise _unclear(reader, found.address, found.names["body"])
+        raise _unclear(reader, records.address, records.names["body"])
     return FoundRecords(
-        template, found.path, [reader.value(found.address)], list(zip(rows, found.entries, strict=True)), fields,
-        second, paging.following, reader.place(found.address),
+        template, records.path, [reader.value(records.address)], list(zip(rows, records.entries, strict=True)), fields,
+        second, paging.following, reader.place(records.address),
     )  # fmt: skip
 
 
@@ -187,8 +189,8 @@ class _Threads:
         # One answer holds the longest thread of a board that was seen to its end.
         is_proven = self._is_whole and any(self._counts) and read >= max(self._counts)
         if not paging.second and not is_proven:
-            told = "shows no second page, nor does another thread that was tried: `comment` is to be written by hand"
-            raise self._reader.refused(comments.address, told)
+            reason = "shows no second page, nor does another thread that was tried: `comment` is to be written by hand"
+            raise self._reader.refused(comments.address, reason)
         if comments.template == template and f"{comments.path}[0]." in f"{post.fields.get('body')}":
             comments = comments._replace(path=f"{comments.path}[1:]", entries=comments.entries[1:])
         return thread_lines(post, _with_pages(self._reader, comments, paging, "post"), comments.names["id"])
@@ -199,15 +201,20 @@ class _Threads:
         Raises:
             ParseError: comments stand inside comments.
         """
-        found = self._comments(template, filled(template, key))
-        for other in (one for one in self._reader.templates(_COMMENT_WORDS) if one != template and not found):
-            found = self._comments(other, filled(other, key))
-        comments = next(iter(found), None)
-        inner = [name for one in (comments.entries if comments else ()) if isinstance(one, dict)
-                 for name, value in one.items() if isinstance(value, list) and _COMMENT_WORDS.search(name)]  # fmt: skip
+        answers = self._comments(template, filled(template, key))
+        for other in (
+            candidate for candidate in self._reader.templates(_COMMENT_WORDS) if candidate != template and not answers
+        ):
+            answers = self._comments(other, filled(other, key))
+        comments = next(iter(answers), None)
+        entries = [entry for entry in (comments.entries if comments else ()) if isinstance(entry, dict)]
+        fields = [field for entry in entries for field in entry.items()]
+        inner = [name for name, value in fields if isinstance(value, list) and _COMMENT_WORDS.search(name)]
         if comments is not None and inner:
-            told = f"has replies inside replies, in `{inner[0]}`, which no `json` rule reads: a `parser` function does"
-            raise self._reader.refused(comments.address, told)
+            reason = (
+                f"has replies inside replies, in `{inner[0]}`, which no `json` rule reads: a `parser` function does"
+            )
+            raise self._reader.refused(comments.address, reason)
         return comments
 
     def _post(self, template: str, address: str, title: str) -> FoundRecords | None:
@@ -217,10 +224,10 @@ class _Threads:
             own = names_of([entry])
             if dict(scalars(entry)).get(own.get("title", "")) == title:
                 # The innermost object is the thread's own.
-                names = {name: f"{path}.{one}" if path else one for name, one in own.items()}
+                names = {name: f"{path}.{item}" if path else item for name, item in own.items()}
         if "body" not in names:
-            for one in self._comments(template, address)[:1]:
-                names |= {name: f"{one.path}[0].{path}" for name, path in one.names.items() if name != "title"}
+            for records in self._comments(template, address)[:1]:
+                names |= {name: f"{records.path}[0].{path}" for name, path in records.names.items() if name != "title"}
         if "body" not in names:
             return None
         fields = rules_of(names, [answer], _OF_POST)
@@ -230,10 +237,14 @@ class _Threads:
         return FoundRecords(own_address, "", [answer], [], fields, embedded=self._reader.place(address))
 
     def _comments(self, template: str, address: str) -> list[JsonRecords]:
-        found = [one for one in self._reader.records(template, address) if {"id", "author", "body"} <= one.names.keys()]
-        return sorted(found, key=lambda one: -len(one.entries))
+        lists = [
+            record
+            for record in self._reader.records(template, address)
+            if {"id", "author", "body"} <= record.names.keys()
+        ]
+        return sorted(lists, key=lambda records: -len(records.entries))
 
 
 def _unclear(reader: JsonReader, address: str, path: str) -> ParseError:
-    told = f"has tags in some texts of `{path}` only, so that nothing tells whether they are HTML"
-    return reader.refused(address, f"{told}; `text: lines` reads HTML, a rule without it plain text")
+    reason = f"has tags in some texts of `{path}` only, so that nothing tells whether they are HTML"
+    return reader.refused(address, f"{reason}; `text: lines` reads HTML, a rule without it plain text")

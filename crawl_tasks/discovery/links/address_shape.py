@@ -60,8 +60,10 @@ def is_stranger(path: str) -> bool:
 
 def shared_start(texts: Collection[str]) -> str:
     """Return the longest beginning that texts share."""
-    one, other = min(texts), max(texts)
-    return one[: next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))]
+    first, other = min(texts), max(texts)
+    return first[
+        : next((at for at, pair in enumerate(zip(first, other, strict=False)) if pair[0] != pair[1]), len(first))
+    ]
 
 
 def keys_pattern(shape: str) -> str:

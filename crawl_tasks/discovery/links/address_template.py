@@ -27,11 +27,11 @@ def _place_of(key: str, path: str) -> tuple[int, int] | None:
     text = re.escape(key)
     begins, ends = rf"(?<![A-Za-z0-9{{]){text}", rf"{text}(?![A-Za-z0-9])"
     kinds = (rf"{begins}(?![A-Za-z0-9])", rf"(?<!\d){text}(?!\d)" if key.isdigit() else f"{begins}|{ends}")
-    found = next(filter(None, (list(re.finditer(kind, path)) for kind in kinds)), None)
-    if not found:
+    matches = next(filter(None, (list(re.finditer(kind, path)) for kind in kinds)), None)
+    if not matches:
         return None
     # Numbers of the page stand behind that of the board, names of sections before that of the board.
-    return found[0 if key.isdigit() else -1].span()
+    return matches[0 if key.isdigit() else -1].span()
 
 
 def _lead(text: str) -> str:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
+from crawl_tasks.discovery.links.address_keys import titled_keys, word_keys
 from crawl_tasks.discovery.links.address_shape import (
-    SCRIPT,
-    UUID,
     acts,
     identity_of,
     is_stranger,
     keys_pattern,
     path_of,
     shape_of,
-    shared_start,
 )
 from crawl_tasks.parse.document import Document
 
 _NUMBERS = re.compile(r"(\d+)")
-_ID_BEFORE_TITLE = re.compile(rf"[0-9a-z]{{4,12}}|{UUID.pattern}")
-_LETTER_AND_NUMBER = re.compile(r"(.*/)([^/?]+)([-._][a-z]{1,2})(\d+)((?:\.[a-z]{2,5})?/?)")
 PAGED = re.compile(r"(?:p|pg|page|start|offset)=\d+", re.IGNORECASE)
-_PARTS = re.compile(r"([/?&=])")
 # Levels of elements that tell the place of a link: more would tell the rows of a table apart.
 _LEVELS = 6
 _CHROME = re.compile(r"^(?:nav|header|footer|aside)\b|menu|\bnav", re.IGNORECASE)
@@ -91,7 +86,7 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
     Links that act, such as a vote, are left out.
     """
     host = urlsplit(document.page.url).netloc
-    there = []
+    linked = []
     for node in document.root.css("a[href]"):
         href = node.attributes.get("href") or ""
         # `Jump to content` leads to a place on this page.
@@ -100,20 +95,20 @@ def links_of(document: Document, known: str = "") -> dict[str, list[PageLink]]:
         if url is not None and text and urlsplit(url).netloc == host and not acts(path_of(url)):
             # The name of a reply, behind #, is no part of the page's address.
             url = url.partition("#")[0]
-            there.append((node, _without_page(url, document.page.url) if known else url, text))
-    reshaped = _reshaped([(node, url) for node, url, _ in there])
+            linked.append((node, _without_page(url, document.page.url) if known else url, text))
+    reshaped = _reshaped([(node, url) for node, url, _ in linked])
     if known:
         pattern = re.compile(keys_pattern(known))
         reshaped |= {
-            url: (known, list(one.groups())) for url, (shape, _) in reshaped.items()
-            if (one := pattern.match(path_of(url))) and _may_be(shape, known, document.page.url)
+            url: (known, list(match.groups())) for url, (shape, _) in reshaped.items()
+            if (match := pattern.match(path_of(url))) and _may_be(shape, known, document.page.url)
         }  # fmt: skip
-    found: dict[str, list[PageLink]] = {}
-    for node, url, text in there:
+    by_shape: dict[str, list[PageLink]] = {}
+    for node, url, text in linked:
         shape, keys = reshaped[url]
         if keys:
-            found.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
-    return {shape: _placed(links) for shape, links in found.items()}
+            by_shape.setdefault(shape, []).append(PageLink(node, url, shape, tuple(keys), text))
+    return {shape: _placed(links) for shape, links in by_shape.items()}
 
 
 def _without_page(url: str, page: str) -> str:
@@ -128,7 +123,7 @@ def _may_be(shape: str, known: str, page: str) -> bool:
     above = urlsplit(page).path.split("/")
     parts = zip(shape.split("/"), known.rstrip("/").split("/")[:-1], [*above, *known.split("/")], strict=False)
     return not any(
-        mark == "*" and part not in (mine, *above) and not re.search(r"[#*~]", part) for part, mark, mine in parts
+        mark == "*" and part not in (own, *above) and not re.search(r"[#*~]", part) for part, mark, own in parts
     )
 
 
@@ -143,7 +138,7 @@ def root_links(document: Document) -> list[PageLink]:
     above = {start for path in paths for start, _, last in (path.rpartition("/"),) if last.isdigit()}
     groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
     for links in links_of(document, "/*").values(), links_of(document, "/*/").values():
-        for link in (one for some in links for one in some if one.shape in ("/*", "/*/")):
+        for link in (member for some in links for member in some if member.shape in ("/*", "/*/")):
             if not (is_stranger(path_of(link.url)) or link.key.isdigit() or re.search(r"\.\w+$", link.key)):
                 groups.setdefault((link.shape, place_in(link.node)), {}).setdefault(link.key, link)
     most: dict[str, PageLink] = max(
@@ -151,7 +146,7 @@ def root_links(document: Document) -> list[PageLink]:
             group
             for (_, place), group in groups.items()
             if (
-                (named := {path_of(one.url).rstrip("/") for one in group.values()} & above)
+                (named := {path_of(member.url).rstrip("/") for member in group.values()} & above)
                 and (len(named) > 1 or own in named)
             )
             or not any(map(_CHROME.search, place))
@@ -169,12 +164,12 @@ def kind_of(node: LexborNode) -> str:
 
 def place_in(node: LexborNode) -> tuple[str, ...]:
     """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
-    found: list[str] = []
+    kinds: list[str] = []
     above: LexborNode | None = node
-    while above is not None and above.tag not in ("body", "html") and len(found) < _LEVELS:
-        found.append(kind_of(above))
+    while above is not None and above.tag not in ("body", "html") and len(kinds) < _LEVELS:
+        kinds.append(kind_of(above))
         above = above.parent
-    return tuple(found)
+    return tuple(kinds)
 
 
 def _placed(links: list[PageLink]) -> list[PageLink]:
@@ -192,24 +187,16 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
     `/board/garden/` does. `?id=old-cars` and `?id=x7Kq2` have keys where links at one place differ in nothing else.
     """
-    urls = {url for _, url in links}
-    shapes = {url: shape_of(url) for url in urls}
-    titled = {shape for shape, _ in shapes.values() if "~#" in shape}
-    for url, (shape, _) in list(shapes.items()):
-        titles, loose = shape_of(url, loosely=True)
-        if titles != shape and titles in titled:
-            shapes[url] = (titles, loose)
+    shapes = _shapes({url for _, url in links})
     groups: dict[tuple[str, ...], set[str]] = {}
     for node, url in links:
         groups.setdefault(place_in(node), set()).add(url)
-    paths = {path_of(url).rstrip("/") for url in urls}
+    paths = {path_of(url).rstrip("/") for url in shapes}
     for group in sorted(groups.values(), key=len, reverse=True):
-        for pattern in (*_word_keys(group, shapes), *_titled_keys(group, paths)):
-            for url in urls:
-                found = re.match(keys_pattern(pattern), path_of(url))
-                if found is not None and not is_stranger(pattern):
-                    shapes[url] = (pattern, list(found.groups()))
-    boards = {path_of(url): one for url, one in shapes.items() if re.fullmatch(r"[^?]*/\*/?|[^*#]*=\*", one[0])}
+        for pattern in (*word_keys(group, shapes), *titled_keys(group, paths)):
+            if not is_stranger(pattern):
+                _reshape(shapes, pattern)
+    boards = {path_of(url): pair for url, pair in shapes.items() if re.fullmatch(r"[^?]*/\*/?|[^*#]*=\*", pair[0])}
     for url, (shape, keys) in list(shapes.items()):
         # A thread below its board: the board's name is a key of the thread's address too.
         start = next((path for path in boards if path != path_of(url) and shape.startswith(_below(path))), None)
@@ -219,74 +206,25 @@ def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[
     return shapes
 
 
+def _shapes(urls: Set[str]) -> dict[str, tuple[str, list[str]]]:
+    """Return the shapes of addresses, each by itself, but for titles of which another one has the shape."""
+    shapes = {url: shape_of(url) for url in urls}
+    titled = {shape for shape, _ in shapes.values() if "~#" in shape}
+    for url, (shape, _) in list(shapes.items()):
+        titles, loose = shape_of(url, loosely=True)
+        if titles != shape and titles in titled:
+            shapes[url] = (titles, loose)
+    return shapes
+
+
+def _reshape(shapes: dict[str, tuple[str, list[str]]], pattern: str) -> None:
+    """Give all addresses that fit a shape this shape."""
+    for url in shapes:
+        match = re.match(keys_pattern(pattern), path_of(url))
+        if match is not None:
+            shapes[url] = (pattern, list(match.groups()))
+
+
 def _below(path: str) -> str:
     """Return the beginning of addresses below that of a board."""
     return f"{path}&" if "?" in path else path.rstrip("/") + "/"
-
-
-def _word_keys(group: set[str], shapes: dict[str, tuple[str, list[str]]]) -> Iterator[str]:
-    """Yield shapes for addresses at one place of a page that differ in one part, whose numbers do not explain that."""
-    families: dict[tuple[str, ...], dict[str, str]] = {}
-    for url in group:
-        parts = _PARTS.split(path_of(url))
-        for at in range(0, len(parts), 2):
-            if parts[at]:
-                families.setdefault((*parts[:at], "*", *parts[at + 1 :]), {})[parts[at]] = url
-    for family, members in families.items():
-        at = family.index("*")
-        found = {shapes[url][0] for url in members.values()}
-        head = re.sub(r"[^-._]*$", "", shared_start(members))
-        # A name right below the root is a page of its own kind: /login beside /members, /reply/1 beside /report/1. So
-        # are a script, /bbs/faq.php beside /bbs/new.php, and a query that is a path: ?user-4.htm beside ?thread-9.htm.
-        start = "".join(family[:at])
-        is_query = family[at - 1 :] == ("?", "*") and any(
-            shape.startswith(start) and "=" not in shape and "#" in shape for shape, _ in shapes.values()
-        )
-        # So is one with a query, whatever its name begins with: forum_viewforum.php?id=2, forum_viewtopic.php?id=9.
-        are_scripts = all(SCRIPT.search(text) for text in members)
-        is_page = (not head and (at == 2 or is_query or are_scripts)) or (are_scripts and "?" in family[at + 1 :])
-        # `board-1-old-cars.html`: three words are a key, but not with the word that all have.
-        is_whole = at == 2 and found == {"".join((*family[:at], "*", *family[at + 1 :]))}
-        if len(members) < 2 or is_page or (len(found) == 1 and re.search(r"[#*]", min(found)) and not is_whole):
-            continue
-        # Numbers beside are keys too: that of the board in a thread's address.
-        before, after = ([_mark_of(part) for part in some] for some in (family[:at], family[at + 1 :]))
-        numbers = [re.fullmatch(r"(?P<lead>\d+)[-._].+|.+[-._](?P<trail>\d+)", text) for text in members]
-        kinds = {one.lastgroup for one in numbers if one}
-        if all(numbers) and len(kinds) == 1:
-            # A number before or behind a title is the key, whatever the title looks like.
-            yield "".join((*before, "#~" if kinds == {"lead"} else "~#", *after))
-            continue
-        end = shared_start([text[::-1] for text in members])[::-1]
-        tail = end[end.rindex(".") :] if re.search(r"\.[a-z]{2,5}$", end) else ""
-        yield "".join((*before, head, "*", tail, *after))
-
-
-def _titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
-    """Yield shapes for addresses at one place of a page that have a title beside the key, and differ in both.
-
-    `/t/old-cars/12`, `/comments/x7k2q/old-cars` and `/old-cars-t12.html`. A board's name before a thread's number is no
-    title: the board has a link of its own, in `paths`.
-    """
-    families: dict[str, set[tuple[str, str]]] = {}
-    for path in map(path_of, group):
-        parts = path.split("/")
-        for at in range(1, len(parts) - 1):
-            before, (one, other), after = "/".join(parts[:at]), parts[at : at + 2], parts[at + 2 :]
-            is_named = f"{before}/{one}" in paths or "?" in path
-            if one and not one.isdigit() and other.isdigit() and not is_named:
-                families.setdefault("/".join((before, "~/#", *after)), set()).add((one, other))
-            if _ID_BEFORE_TITLE.fullmatch(one) and other and not other.isdigit() and not is_named:
-                families.setdefault("/".join((before, "*/~", *after)), set()).add((other, one))
-        if found := _LETTER_AND_NUMBER.fullmatch(path):
-            families.setdefault("{}~{}#{}".format(*found.group(1, 3, 5)), set()).add((found[2], found[4]))
-    for shape, pairs in families.items():
-        titles, keys = ({pair[at] for pair in pairs} for at in (0, 1))
-        # Numbers alone have a shape of their own, which no `/user/mary` fits.
-        is_told = "*" not in shape or (any(re.search(r"\d", key) for key in keys) and not all(map(str.isdigit, keys)))
-        if is_told and len(titles) > 1 and len(keys) == len(pairs) and 2 * len(titles) > len(keys):
-            yield shape
-
-
-def _mark_of(part: str) -> str:
-    return "#" if part.isdigit() else "*" if UUID.fullmatch(part) else part

@@ -32,9 +32,7 @@ def are_numbered_by_board(probe: HttpProbe, titles: Sequence[PageLink]) -> bool:
     for link in titles:
         texts.setdefault(link.key, {})[_board_of(link)] = letters(link.text)
     # The notice of a moved thread has more than its title.
-    if any(
-        one not in other and other not in one for there in texts.values() for one, other in pairwise(there.values())
-    ):
+    if any(key not in other and other not in key for keys in texts.values() for key, other in pairwise(keys.values())):
         return True
     for link, url in list(_elsewhere(titles))[:_MOST_ASKED]:
         with suppress(PageError):
@@ -49,7 +47,7 @@ def are_numbered_by_board(probe: HttpProbe, titles: Sequence[PageLink]) -> bool:
 def _has_title(document: Document, title: str) -> bool:
     """Return whether a page is of a thread with a title. A short one may stand anywhere by chance."""
     whole = document.root if len(title) >= _LONG else None
-    return any(title in letters(one.text()) for one in (*document.root.css("title, h1, h2, h3, h4"), whole) if one)
+    return any(title in letters(node.text()) for node in (*document.root.css("title, h1, h2, h3, h4"), whole) if node)
 
 
 def _board_of(link: PageLink) -> tuple[str, ...]:
@@ -62,11 +60,11 @@ def _elsewhere(titles: Sequence[PageLink]) -> Iterator[tuple[PageLink, str]]:
     for highest in numbered[-1:]:
         for _, links in groupby(numbered, key=lambda link: link.key):
             link = next(links)
-            found = re.match(keys_pattern(link.shape), path_of(link.url))
-            if found is None or _board_of(link) == _board_of(highest):
+            match = re.match(keys_pattern(link.shape), path_of(link.url))
+            if match is None or _board_of(link) == _board_of(highest):
                 continue
-            path, keys = found[0], list(highest.keys)
+            path, keys = match[0], list(highest.keys)
             keys[highest.place] = link.key
             for at in range(len(keys), 0, -1):
-                path = path[: found.start(at)] + keys[at - 1] + path[found.end(at) :]
+                path = path[: match.start(at)] + keys[at - 1] + path[match.end(at) :]
             yield link, urljoin(link.url, path)

@@ -33,8 +33,10 @@ def addresses_in(scripts: Sequence[str]) -> list[str]:
 
     A route such as `/board/:id` or `/board/[id]` is one too.
     """
-    found = [_tidy(one) for text in scripts for one in _texts(text, _constants(text))]
-    return list(dict.fromkeys(one for one in found if _ADDRESS.fullmatch(one) and not _OTHERS.search(one)))
+    addresses = [_tidy(address) for text in scripts for address in _texts(text, _constants(text))]
+    return list(
+        dict.fromkeys(address for address in addresses if _ADDRESS.fullmatch(address) and not _OTHERS.search(address))
+    )
 
 
 def _constants(text: str) -> dict[str, str]:
@@ -45,15 +47,15 @@ def _texts(text: str, constants: dict[str, str]) -> Iterator[str]:
     """Yield the literals of a script, joined where only a value stands between them."""
     whole, end = "", 0
     for match in _LITERAL.finditer(text):
-        said = next(part for part in match.groups() if part is not None)
-        said = re.sub(r"\$\{([^{}]*)\}", lambda mark: constants.get(mark[1].strip(), "*"), said)
+        literal = next(part for part in match.groups() if part is not None)
+        literal = re.sub(r"\$\{([^{}]*)\}", lambda mark: constants.get(mark[1].strip(), "*"), literal)
         between = text[end : match.start()]
         if whole and _BETWEEN.fullmatch(between):
-            whole += f"*{said}"
+            whole += f"*{literal}"
         else:
             yield whole
             named = _NAME_BEFORE.search(between)
-            whole = constants.get(named[1], "") + said if named else said
+            whole = constants.get(named[1], "") + literal if named else literal
         end = match.end()
         if _BEHIND.match(text, end) and not _BETWEEN.match(text, end):
             yield f"{whole}*"

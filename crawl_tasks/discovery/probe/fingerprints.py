@@ -66,22 +66,22 @@ def known_signs() -> dict[str, Fingerprints]:
 
 def suspects(document: Document) -> list[EngineMatch]:
     """Return the programs that a page may come from, the likeliest first."""
-    found = [_weighed(name, signs, document) for name, signs in known_signs().items()]
-    return sorted((one for one in found if one.score >= POSSIBLE), key=lambda one: -one.score)
+    matches = [_weighed(name, signs, document) for name, signs in known_signs().items()]
+    return sorted((match for match in matches if match.score >= POSSIBLE), key=lambda match: -match.score)
 
 
-def likeliest(found: Iterable[EngineMatch]) -> list[EngineMatch]:
+def likeliest(matches: Iterable[EngineMatch]) -> list[EngineMatch]:
     """Return the likeliest version of each program, in the order given: presets of versions extend that of another."""
     first: dict[str, EngineMatch] = {}
-    for suspect in found:
+    for suspect in matches:
         first.setdefault(family_of(suspect.name), suspect)
     return list(first.values())
 
 
 def _weighed(name: str, signs: Fingerprints, document: Document) -> EngineMatch:
-    told = sorted(_told(signs, document), reverse=True)
+    weights = sorted(_told(signs, document), reverse=True)
     return EngineMatch(
-        name, signs.title, min(100, sum(weight for weight, _ in told)), tuple(text for _, text in told[:4])
+        name, signs.title, min(100, sum(weight for weight, _ in weights)), tuple(text for _, text in weights[:4])
     )
 
 
@@ -96,9 +96,9 @@ def _told(signs: Fingerprints, document: Document) -> Iterator[tuple[int, str]]:
             yield weight, f"has {css}"
     source = document.source[:_SEARCHED]
     for pattern, weight in signs.source.items():
-        found = re.search(pattern, source, re.DOTALL)
-        if found:
-            yield weight, f"says {' '.join(re.sub('<[^>]*>?', ' ', found[0]).split())[:60]}"
+        match = re.search(pattern, source, re.DOTALL)
+        if match:
+            yield weight, f"says {' '.join(re.sub('<[^>]*>?', ' ', match[0]).split())[:60]}"
     headers = document.page.headers
     for pattern, weight in signs.headers.items():
         line = next((f"{key}: {value}" for key, value in headers.items() if re.search(pattern, f"{key}: {value}")), "")
@@ -107,6 +107,6 @@ def _told(signs: Fingerprints, document: Document) -> Iterator[tuple[int, str]]:
     # Several Set-Cookie headers arrive on a line each.
     cookies = re.findall(r"^([^\s=;,]+)=", headers.get("set-cookie", ""), re.MULTILINE)
     for pattern, weight in signs.cookies.items():
-        cookie = next((one for one in cookies if re.search(pattern, one)), "")
+        cookie = next((name for name in cookies if re.search(pattern, name)), "")
         if cookie:
             yield weight, f"sets the cookie {cookie[:60]}"

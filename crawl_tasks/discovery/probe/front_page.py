@@ -25,9 +25,9 @@ _MANY_LINKS = 30
 
 def title_of(front: Document) -> str:
     """Return the forum's own name."""
-    said = front.root.css_first("meta[property='og:site_name']")
-    if said is not None and said.attributes.get("content"):
-        return str(said.attributes["content"]).strip()
+    site_name = front.root.css_first("meta[property='og:site_name']")
+    if site_name is not None and site_name.attributes.get("content"):
+        return str(site_name.attributes["content"]).strip()
     node = front.root.css_first("title")
     whole = " ".join(node.text().split()) if node is not None else ""
     # A long title is mostly "name - description".
@@ -70,28 +70,28 @@ def remedy_for(front: Document) -> str:
     pictures = [link for link in front.root.css("a[href]:has(img)") if not link.text().strip()]
     dates = _DATE.findall(front.root.text())
     if button := consent_button_of(front):
-        told = (
+        remedy = (
             f"a page with the button {button!r} stands before it, as for consent or an age; press it in a browser, and"
             " name the cookie that it sets as `headers: {Cookie: NAME=VALUE}` in a site file"
         )
     elif len(pictures) >= _MANY:
-        told = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
+        remedy = f"{len(pictures)} links are pictures without a title, so that `list` is to be written by hand"
     elif len(dates) >= _MANY:
-        told = f"{len(dates)} dates stand on it; entries without pages and ids, as of a guest book, need a `parser`"
+        remedy = f"{len(dates)} dates stand on it; entries without pages and ids, as of a guest book, need a `parser`"
     else:
-        told = "give the address of its front page"
+        remedy = "give the address of its front page"
     if has_login(front):
-        told += "; if its boards are for members alone, `login` in a site file reads them, see docs/access.md"
-    return f"{told}; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else told
+        remedy += "; if its boards are for members alone, `login` in a site file reads them, see docs/access.md"
+    return f"{remedy}; a board of `kind: feed` reads {feed}, see docs/site-files.md" if feed else remedy
 
 
 def doors_of(front: Document) -> tuple[str, ...]:
     """Return the targets of frames, and of links called a forum, as a portal has them, those on the same host first."""
-    found = []
+    doors = []
     for node in front.root.css("a[href], frame[src]"):
         url = front.absolute(node.attributes.get("href") or node.attributes.get("src") or "")
         is_door = node.tag == "frame" or _DOOR.search(" ".join(node.text().split())[:40])
         if url is not None and url != front.page.url and is_door:
-            found.append(url)
+            doors.append(url)
     own = origin_of(front.page.url)
-    return tuple(sorted(dict.fromkeys(found), key=lambda url: origin_of(url) != own))[:MOST_DOORS]
+    return tuple(sorted(dict.fromkeys(doors), key=lambda url: origin_of(url) != own))[:MOST_DOORS]

@@ -83,7 +83,7 @@ class HttpProbe:
 
     def plain(self, *, draws: bool = False) -> tuple[Self, dict[str, str]]:
         """Return a probe with these pages, which goes on drawing or not, and the headers that all scripts sent."""
-        sent = [set(one.headers.items()) for those in self._asked_by.values() for one in those if _json_in(one)]
+        sent = [set(asked.headers.items()) for those in self._asked_by.values() for asked in those if _json_in(asked)]
         common = set.intersection(*sent) if sent else set()
         headers = {name: value for name, value in sorted(common) if not _NOT_OF_API.match(name.lower())}
         other = copy(self)
@@ -92,9 +92,9 @@ class HttpProbe:
 
     def answers(self, url: str) -> Iterator[tuple[str, Json]]:
         """Yield the JSON answers that a drawn page asked for, with their addresses."""
-        for one in self._asked_by.get(url, ()):
-            if (answer := _json_in(one)) is not None:
-                yield one.url, answer
+        for asked in self._asked_by.get(url, ()):
+            if (answer := _json_in(asked)) is not None:
+                yield asked.url, answer
 
     def guessed_charset(self) -> str:
         """Return the charset that fits all pages that name none that fits, empty where they are few.
@@ -136,14 +136,14 @@ class HttpProbe:
         return self._without_sessions(page) if self._drops_sessions else page
 
     def _without_sessions(self, page: Fetched) -> Fetched:
-        often = Counter(found.group(2, 3) for found in _SESSION.finditer(page.body))
+        often = Counter(match.group(2, 3) for match in _SESSION.finditer(page.body))
         names = {name for (name, _), count in often.items() if count >= _LEAST_LINKS}
         self.sessions |= {name.decode() for name in names}
 
-        def left(found: re.Match[bytes]) -> bytes:
-            before, name, _, behind = found.groups(b"")
+        def left(match: re.Match[bytes]) -> bytes:
+            before, name, _, behind = match.groups(b"")
             if name not in names:
-                return found[0]
+                return match[0]
             # The next parameter takes the question mark.
             return behind if before != b"?" else b"?" * bool(behind)
 

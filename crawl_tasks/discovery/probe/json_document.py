@@ -32,7 +32,7 @@ def lists(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, li
     if isinstance(value, dict) and depth < _DEEPEST:
         for name, inner in value.items():
             yield from lists(inner, f"{path}.{_name(name)}" if path else _name(name), depth + 1)
-    elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
+    elif isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
         yield path or "@", value
         yield f"{path}[1:]", value[1:]
 
@@ -41,10 +41,10 @@ def nested_lists(value: Json) -> Iterator[tuple[str, list[Json]]]:
     """Yield the lists of objects in a document, also with the objects in a list within each record, as replies are."""
     for path, entries in lists(value):
         yield path, entries
-        for name in () if path.endswith("]") else dict.fromkeys(name for one in entries for name in _inner(one)):
+        for name in () if path.endswith("]") else dict.fromkeys(name for entry in entries for name in _inner(entry)):
             yield (
                 f"{path}[].[[@], {_name(name)}][][]",
-                [each for one in entries for each in (one, *_inner(one).get(name, ()))],
+                [each for entry in entries for each in (entry, *_inner(entry).get(name, ()))],
             )
 
 
@@ -54,9 +54,9 @@ def top(path: str) -> str:
 
 
 def _inner(record: Json) -> dict[str, list[Json]]:
-    found = record.items() if isinstance(record, dict) else ()
-    return {name: one for name, one in found
-            if isinstance(one, list) and one and all(isinstance(each, dict) for each in one)}  # fmt: skip
+    fields = record.items() if isinstance(record, dict) else ()
+    return {name: value for name, value in fields
+            if isinstance(value, list) and value and all(isinstance(each, dict) for each in value)}  # fmt: skip
 
 
 def rule(path: str) -> str:

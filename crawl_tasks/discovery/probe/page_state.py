@@ -29,8 +29,8 @@ def state_of(page: Document) -> PageState | None:
     if "json" in page.page.headers.get("content-type", ""):
         value = _read(page.source)
         return None if value is None else PageState("", value)
-    found = [(len(text), PageState(rule, value)) for rule, text in _places(page) if (value := _read(text)) is not None]
-    return max(found, key=lambda one: one[0])[1] if found else None
+    states = [(len(text), PageState(rule, value)) for rule, text in _places(page) if (value := _read(text)) is not None]
+    return max(states, key=lambda pair: pair[0])[1] if states else None
 
 
 def _read(text: str) -> Json:

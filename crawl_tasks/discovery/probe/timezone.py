@@ -69,9 +69,9 @@ class Zone(NamedTuple):
 def zone_said(text: str, *, language: str = "") -> Zone | None:
     """Return the zone that a text names: a place, or an offset such as GMT+8 or UTC+08:00."""
     shown = " ".join(text.split())
-    for found in _PLACE.finditer(shown):
-        if _exists(found[0]):
-            return Zone(found[0], f"the page names {found[0]}")
+    for match in _PLACE.finditer(shown):
+        if _exists(match[0]):
+            return Zone(match[0], f"the page names {match[0]}")
     offset = _OFFSET.search(shown)
     if offset:
         name = zone_of_offset(minutes_ahead(offset[1], offset[2], offset[3]), language=language)
@@ -81,8 +81,8 @@ def zone_said(text: str, *, language: str = "") -> Zone | None:
 
 def zone_by_words(text: str, at_s: float, *, language: str = "") -> Zone | None:
     """Return the zone from a clock with a label: `The time is now 22:17`, `现在时间: 22:17`."""
-    found = _NOW.search(" ".join(text.split()))
-    return zone_by_clock(with_clock(found.string, *found.span(1)), at_s, language=language) if found else None
+    match = _NOW.search(" ".join(text.split()))
+    return zone_by_clock(with_clock(match.string, *match.span(1)), at_s, language=language) if match else None
 
 
 def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool = False) -> Zone | None:
@@ -98,17 +98,17 @@ def zone_by_clock(text: str, at_s: float, *, language: str = "", changes: bool =
         hour = hour_of_day(hour, half or None)
     except ValueError:
         return None
-    there = datetime.fromtimestamp(at_s, UTC)
-    ahead = hour * 60 + minute - (there.hour * 60 + there.minute)
+    moment = datetime.fromtimestamp(at_s, UTC)
+    ahead = hour * 60 + minute - (moment.hour * 60 + moment.minute)
     # The page may have been made a minute before the response, and the day there may be another one.
     quarter = round(((ahead + 720) % 1440 - 720) / 15) * 15
-    why = f"its clock shows {shown[-1][0].strip()} at {there:%H:%M} UTC"
+    why = f"its clock shows {shown[-1][0].strip()} at {moment:%H:%M} UTC"
     if is_far(quarter):
         # A half of the day that was not understood is as likely. The date beside the clock is a second witness.
         wall = read_date(text, at_s, _UTC)
         if wall is None or not _has_day(text) or abs(wall - at_s - 60 * quarter) > _CLOCK_S:
             return None
-    place = next((name for name in _PLACES if _minutes_ahead(name, there) == quarter), None)
+    place = next((name for name in _PLACES if _minutes_ahead(name, moment) == quarter), None)
     if changes and quarter and place:
         return Zone(place, f"{why}; check this: it may be another place with that hour")
     name = zone_of_offset(quarter, language=language)
@@ -137,13 +137,13 @@ def zone_by_times_ahead(early_s: float, at_s: float, *, language: str) -> Zone |
     return Zone(home, f"in {language}, times are up to {early_s / 60:.0f} min ahead of UTC; check this")
 
 
-def place_of_offsets(told: Sequence[tuple[float, float, int]]) -> str | None:
+def place_of_offsets(spans: Sequence[tuple[float, float, int]]) -> str | None:
     """Return the first place whose offset from UTC was within a range, in minutes, at each of the moments."""
     return next(
         (
             name
             for name in _PLACES
-            if all(low <= _minutes_ahead(name, datetime.fromtimestamp(at, UTC)) <= high for low, high, at in told)
+            if all(low <= _minutes_ahead(name, datetime.fromtimestamp(at, UTC)) <= high for low, high, at in spans)
         ),
         None,
     )

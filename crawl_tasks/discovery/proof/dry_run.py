@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from crawl_tasks.discovery.probe.http_probe import HttpProbe
+from crawl_tasks.discovery.proof.field_coverage import NEEDED, OPTIONAL, Coverage, coverage_of
 from crawl_tasks.errors import AccessDenied, Challenged, FetchError, Gone, NoTurn, PageError, RobotsRefused
 from crawl_tasks.fetch.redaction import hidden_note, items_without, redacted, without
 from crawl_tasks.model import Comment, Fetched, Parsed, Post, Request, Stage
@@ -22,23 +22,6 @@ MOST_PAGES = 34
 """Pages beyond which no further thread is asked for."""
 
 _REFUSALS = (Gone, AccessDenied, Challenged, RobotsRefused, NoTurn)
-_NEEDED = {Stage.LIST: ("title",), Stage.POST: ("title", "body"), Stage.COMMENT: ("body",)}
-_WANTED = {
-    Stage.LIST: ("post_id", "title", "author", "created_at", "reply_count", "last_reply_at", "revision"),
-    Stage.POST: ("post_id", "title", "author", "created_at", "body", "body_html"),
-    Stage.COMMENT: ("comment_id", "author", "created_at", "body", "body_html", "parent_id"),
-}
-_OPTIONAL = frozenset(("edited_at", "last_reply_at", "parent_id", "body_html", "revision", "state"))
-_OURS = frozenset(("seen_at", "position", "page"))
-
-
-class Coverage(NamedTuple):
-    """The coverage of one field: a sample value, and the number of records with a value."""
-
-    field: str
-    sample: str
-    filled: int
-    records: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +47,12 @@ class DryRun:
 
     def coverage(self) -> list[Coverage]:
         """Return the coverage of every field that was read or is usually there."""
-        return _coverage(self.request.stage, self.rows)
+        return coverage_of(self.request.stage, self.rows)
 
     def comments(self) -> list[Coverage]:
         """Return the coverage of the comments on a post page, empty without comments."""
         inside = self.parsed.items.comments if self.parsed is not None and self.request.stage is Stage.POST else ()
-        return _coverage(Stage.COMMENT, inside) if inside else []
+        return coverage_of(Stage.COMMENT, inside) if inside else []
 
     def missing(self) -> list[str]:
         """Return the indispensable fields that no record has."""
@@ -84,10 +67,10 @@ class DryRun:
             return []
         if not rows:
             return [f"{stage.value}: no record was found on {self.request.address}"]
-        lost = [f"{stage.value}.{one.field}" for one in self.coverage() if one.field in _NEEDED[stage]
-                and one.field not in self.unruled and not one.filled]  # fmt: skip
-        return lost + [f"comment.{one.field}" for one in self.comments()
-                       if one.field in _NEEDED[Stage.COMMENT] and not one.filled]  # fmt: skip
+        lost = [f"{stage.value}.{field.field}" for field in self.coverage() if field.field in NEEDED[stage]
+                and field.field not in self.unruled and not field.filled]  # fmt: skip
+        return lost + [f"comment.{comment.field}" for comment in self.comments()
+                       if comment.field in NEEDED[Stage.COMMENT] and not comment.filled]  # fmt: skip
 
 
 def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
@@ -107,7 +90,7 @@ def reread(opened: CompiledSite, request: Request, page: Fetched) -> DryRun:
     unruled = frozenset[str]()
     if spec is not None and not spec.parser:
         ruled = opened.site.post.post_fields if request.stage is Stage.POST else spec.fields
-        unruled = frozenset(_NEEDED[request.stage]) - set(ruled)
+        unruled = frozenset(NEEDED[request.stage]) - set(ruled)
     try:
         parsed = opened.parser.parse(request, page, 0)
     except PageError as error:
@@ -130,57 +113,75 @@ def try_site(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
         if not any(child.is_ping for child in _children(listed)):
             lists.append(listed)
         yield listed
-    fullest = max(lists, key=lambda one: len(one.rows), default=None)
+    fullest = max(lists, key=lambda trial: len(trial.rows), default=None)
     following = next((child for child in _children(fullest) if child.stage is Stage.LIST), None) if fullest else None
     if following is not None:
-        tried = attempt(probe, opened, following)
+        second = attempt(probe, opened, following)
         # The longest threads show most, wherever they are listed.
-        lists.append(tried)
-        yield tried
-    has_comments = False
-    # Rules that nobody wrote are held against thrice as many threads, unless each thread takes two requests.
-    is_apart = opened.site.comment is not None and opened.site.comment.first_page == 1
-    is_few = is_apart or opened.site.engine is not None
-    posts, further = _various(lists, MOST_THREADS if is_few else 3 * MOST_THREADS)
-    is_counted = any(row.reply_count for one in lists for row in one.rows if isinstance(row, Post))
-    # A page that is here already costs no request.
-    posts += [] if is_few else [one for one in further if probe.has(one.address)]
-    # A poll moves a text that is found by its position, and few threads have one.
-    text = opened.site.post.fields.get("body")
-    is_by_place = not is_few and text is not None and ":nth-" in (text.css or "")
-    further = further if is_by_place or not (is_few or is_counted) else []
-    for post in dict.fromkeys((*posts, *further)):
-        if post not in posts and (has_comments and not is_by_place):
-            return
-        if len(probe.asked) >= MOST_PAGES and not probe.has(post.address):
-            continue
-        tried = attempt(probe, opened, post)
-        yield tried
-        comments = _comments_of(tried)
-        if comments is not None and is_apart:
-            tried = attempt(probe, opened, comments)
-            yield tried
-            comments = _comments_of(tried)
-        if comments is not None and not has_comments:
-            tried = attempt(probe, opened, comments)
-            has_comments = bool(tried.rows)
-            yield tried
-            yield from _pages_behind(probe, opened, tried)
-    if is_counted and not (is_few or has_comments) and opened.site.comment is not None:
+        lists.append(second)
+        yield second
+    plan = _ThreadPlan(probe, opened, lists)
+    yield from plan.threads()
+    if plan.is_counted and not (plan.is_few or plan.has_comments) and opened.site.comment is not None:
         yield from _longest_behind(probe, opened, lists)
+
+
+class _ThreadPlan:
+    """The threads to try, one after the other, until one has shown its comment pages."""
+
+    def __init__(self, probe: HttpProbe, opened: CompiledSite, lists: Sequence[DryRun]) -> None:
+        """Choose threads of the lists."""
+        self._probe, self._opened = probe, opened
+        site = opened.site
+        # Rules that nobody wrote are held against thrice as many threads, unless each thread takes two requests.
+        self._is_apart = site.comment is not None and site.comment.first_page == 1
+        self.is_few = self._is_apart or site.engine is not None
+        self.is_counted = any(row.reply_count for trial in lists for row in trial.rows if isinstance(row, Post))
+        self.has_comments = False
+        posts, further = _various(lists, MOST_THREADS if self.is_few else 3 * MOST_THREADS)
+        if not self.is_few:
+            # A page that is here already costs no request.
+            posts += [request for request in further if probe.has(request.address)]
+        # A poll moves a text that is found by its position, and few threads have one.
+        text = site.post.fields.get("body")
+        self._is_by_place = not self.is_few and text is not None and ":nth-" in (text.css or "")
+        self._posts = posts
+        self._further = further if self._is_by_place or not (self.is_few or self.is_counted) else []
+
+    def threads(self) -> Iterator[DryRun]:
+        """Try the threads, with their comment pages."""
+        for post in dict.fromkeys((*self._posts, *self._further)):
+            if post not in self._posts and self.has_comments and not self._is_by_place:
+                return
+            if len(self._probe.asked) < MOST_PAGES or self._probe.has(post.address):
+                yield from self._thread(post)
+
+    def _thread(self, post: Request) -> Iterator[DryRun]:
+        trial = attempt(self._probe, self._opened, post)
+        yield trial
+        comments = _comments_of(trial)
+        if comments is not None and self._is_apart:
+            trial = attempt(self._probe, self._opened, comments)
+            yield trial
+            comments = _comments_of(trial)
+        if comments is not None and not self.has_comments:
+            trial = attempt(self._probe, self._opened, comments)
+            self.has_comments = bool(trial.rows)
+            yield trial
+            yield from _pages_behind(self._probe, self._opened, trial)
 
 
 def _longest_behind(probe: HttpProbe, opened: CompiledSite, lists: Sequence[DryRun]) -> Iterator[DryRun]:
     """Try further list pages, and the longest of their threads with its comment page: the newest threads are short."""
-    known, found, last = [post for one in lists for post in _children(one)], list[DryRun](), lists[-1]
+    known, longer, last = [post for trial in lists for post in _children(trial)], list[DryRun](), lists[-1]
     for _ in range(MOST_LISTS):
         following = next((child for child in _children(last) if child.stage is Stage.LIST), None)
         if following is None or len(probe.asked) >= MOST_PAGES:
             break
         last = attempt(probe, opened, following)
-        found.append(last)
+        longer.append(last)
         yield last
-    longest, _ = _various(found, 1)
+    longest, _ = _various(longer, 1)
     for post in longest:
         if post not in known and len(probe.asked) < MOST_PAGES:
             tried = attempt(probe, opened, post)
@@ -214,31 +215,31 @@ def try_boards(probe: HttpProbe, opened: CompiledSite) -> Iterator[DryRun]:
 
 def missing_in(trials: Sequence[DryRun]) -> list[str]:
     """Return the errors, and the indispensable fields that no page of their kind has."""
-    lists = [one for one in trials if one.request.stage is Stage.LIST and one.parsed is not None]
+    lists = [trial for trial in trials if trial.request.stage is Stage.LIST and trial.parsed is not None]
     # A hub has no rows, and leads to other boards. A front page tells of boards, and shows no threads.
     shown = [
-        one for one in lists
-        if one.rows or any(child.key != one.request.key and not child.is_ping for child in _children(one))
+        trial for trial in lists
+        if trial.rows or any(child.key != trial.request.key and not child.is_ping for child in _children(trial))
     ]  # fmt: skip
-    found = [] if shown or not lists else [f"list: no record was found on {lists[0].request.address}"]
-    for one in trials:
-        like = [other for other in trials if other.request.stage is one.request.stage and other.rows]
+    missing = [] if shown or not lists else [f"list: no record was found on {lists[0].request.address}"]
+    for trial in trials:
+        like = [other for other in trials if other.request.stage is trial.request.stage and other.rows]
         # One thread may have gone since its list was read. Rules are to blame for a page that is there, or for all.
-        if one.is_refused and like:
+        if trial.is_refused and like:
             continue
-        found += [line for line in one.missing() if one.error or all(line in other.missing() for other in like)]
-    return found
+        missing += [line for line in trial.missing() if trial.error or all(line in other.missing() for other in like)]
+    return missing
 
 
 def thin_fields(trials: Sequence[DryRun]) -> list[str]:
     """Return the fields that some records have and one of five has not: their rules are weak."""
     filled, records = Counter[str](), Counter[str]()
-    for one in trials:
-        kinds = ((one.request.stage, one.coverage()), (Stage.COMMENT, one.comments()))
-        for name, field in ((f"{stage.value}.{field.field}", field) for stage, found in kinds for field in found):
+    for trial in trials:
+        kinds = ((trial.request.stage, trial.coverage()), (Stage.COMMENT, trial.comments()))
+        for name, field in ((f"{stage.value}.{field.field}", field) for stage, fields in kinds for field in fields):
             filled[name] += field.filled
             records[name] += field.records
-    named = [name for name in records if name.partition(".")[2] not in _OPTIONAL]
+    named = [name for name in records if name.partition(".")[2] not in OPTIONAL]
     return [f"{name}: found in {filled[name]} of {records[name]} records"
             for name in named if 0 < filled[name] * 5 < 4 * records[name]]  # fmt: skip
 
@@ -248,32 +249,15 @@ def _various(lists: Sequence[DryRun], most: int) -> tuple[list[Request], list[Re
 
     Lists without reply counts do not tell long threads from short ones.
     """
-    replies = {row.post_id: row.reply_count or 0 for one in lists for row in one.rows if isinstance(row, Post)}
-    posts = {child.key: child for one in lists for child in _children(one) if child.stage is Stage.POST}
+    replies = {row.post_id: row.reply_count or 0 for trial in lists for row in trial.rows if isinstance(row, Post)}
+    posts = {child.key: child for trial in lists for child in _children(trial) if child.stage is Stage.POST}
     ordered = sorted(posts.values(), key=lambda child: -replies.get(child.key, 0))
     last = len(ordered) - 1
     eighths = [last * part // 8 for part in range(8)]
     places = dict.fromkeys((0, eighths[1], eighths[4], last, 1, last - 1, eighths[2], eighths[6], *eighths))
     chosen = [ordered[place] for place in places if 0 <= place <= last][:most]
-    return chosen, [one for one in ordered if one not in chosen]
+    return chosen, [request for request in ordered if request not in chosen]
 
 
 def _children(trial: DryRun) -> tuple[Request, ...]:
     return trial.parsed.children if trial.parsed is not None else ()
-
-
-def _coverage(stage: Stage, rows: Sequence[Post | Comment]) -> list[Coverage]:
-    names = [name for name in (rows[0]._fields if rows else ()) if name not in _OURS and name != "extra"]
-    read = [
-        Coverage(name, *_sample([getattr(row, name) for row in rows]))
-        for name in names
-        if name in _WANTED[stage] or any(getattr(row, name) is not None for row in rows)
-    ]
-    extras = {name for row in rows for name in row.extra or {}}
-    return read + [Coverage(name, *_sample([(row.extra or {}).get(name) for row in rows])) for name in sorted(extras)]
-
-
-def _sample(values: list[object]) -> tuple[str, int, int]:
-    """Return the longest of the first values, the number of values, and the number of records."""
-    there = [str(value) for value in values if value is not None]
-    return max(there[:10], key=len, default=""), len(there), len(values)

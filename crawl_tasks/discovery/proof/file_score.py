@@ -29,10 +29,12 @@ def score_of(probe: HttpProbe, text: str, pages: Collection[str] = ()) -> tuple[
         return INVALID, 0, 0
     trials = list(try_site(probe, opened))
     checks = check_trials(site, trials)
-    refuted = len(missing_in(trials)) + sum(not one.holds for one in checks)
-    posts = [one for one in trials if one.request.stage is Stage.POST]
-    tried = [one for one in posts if one.page and one.page.url in pages] if pages else posts[: 3 * MOST_THREADS]
-    keys = {one.request.key for one in tried}
-    first = [one.parsed.items for one in trials if one.parsed and one.request.page == 1 and one.request.key in keys]
+    refuted = len(missing_in(trials)) + sum(not check.holds for check in checks)
+    posts = [trial for trial in trials if trial.request.stage is Stage.POST]
+    tried = [post for post in posts if post.page and post.page.url in pages] if pages else posts[: 3 * MOST_THREADS]
+    keys = {trial.request.key for trial in tried}
+    first = [
+        trial.parsed.items for trial in trials if trial.parsed and trial.request.page == 1 and trial.request.key in keys
+    ]
     read = sum(len(items.comments) + len(items.posts) for items in first)
-    return -refuted, read, sum(one.holds for one in checks)
+    return -refuted, read, sum(check.holds for check in checks)

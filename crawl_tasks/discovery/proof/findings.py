@@ -50,44 +50,50 @@ class Findings:
     dates: tuple[str, ...] = ()
 
 
-def site_file(found: Findings) -> str:
+def site_file(findings: Findings) -> str:
     """Return the site file."""
     lines = [
-        f"# Written by `crawl-tasks new {found.place.url}`.",
+        f"# Written by `crawl-tasks new {findings.place.url}`.",
         "# `crawl-tasks try` shows what is read with it, docs/site-files.md says what else may stand here.",
     ]
-    lines += [f"# {_plain(remark)}" for remark in found.remarks if remark != str(found.suspect)]
-    lines += [f"name: {found.name}"]
-    if found.title:
-        lines.append(f"title: {_quoted(found.title[:200])}")
-    lines.append(f"base: {found.place.base}{found.prefix}")
-    if found.place.private:
-        lines.append(f"private_hosts: [{_quoted(found.place.private)}]  # a private address, fetched since it is named")
-    if found.suspect is not None:
-        why = _plain(str(found.suspect).partition(": ")[2])
-        lines.append(f"engine: {found.suspect.name}  # {why}")
-    if found.zone is not None:
-        lines.append(f"timezone: {found.zone.name}  # {_plain(found.zone.why)}")
+    lines += [f"# {_plain(remark)}" for remark in findings.remarks if remark != str(findings.suspect)]
+    lines += [f"name: {findings.name}"]
+    if findings.title:
+        lines.append(f"title: {_quoted(findings.title[:200])}")
+    lines.append(f"base: {findings.place.base}{findings.prefix}")
+    if findings.place.private:
+        lines.append(
+            f"private_hosts: [{_quoted(findings.place.private)}]  # a private address, fetched since it is named"
+        )
+    if findings.suspect is not None:
+        why = _plain(str(findings.suspect).partition(": ")[2])
+        lines.append(f"engine: {findings.suspect.name}  # {why}")
+    if findings.zone is not None:
+        lines.append(f"timezone: {findings.zone.name}  # {_plain(findings.zone.why)}")
     else:
         lines.append("timezone: UTC  # the pages do not name it: check this, unless their dates do")
-    if found.order.order is not None:
-        lines.append(f"date_order: {found.order.order.value}  # {_plain(found.order.why)}")
-    if found.language and found.language not in KNOWN:
-        lines.append(f"languages: [{found.language}, en]  # the pages say so; their dates may be in words")
-    if found.encoding:
-        lines.append(f"encoding: {found.encoding}  # a guess by their letters: the pages name no charset that fits")
-    if found.sessions:
-        lines.append(f"drop_params: [{', '.join(found.sessions)}]  # links name the session, another one at each visit")
-    if found.delay_s:
-        lines.append(f"gate: {{delay_s: {max(1.0, found.delay_s):g}}}  # robots.txt: Crawl-delay {found.delay_s:g}")
+    if findings.order.order is not None:
+        lines.append(f"date_order: {findings.order.order.value}  # {_plain(findings.order.why)}")
+    if findings.language and findings.language not in KNOWN:
+        lines.append(f"languages: [{findings.language}, en]  # the pages say so; their dates may be in words")
+    if findings.encoding:
+        lines.append(f"encoding: {findings.encoding}  # a guess by their letters: the pages name no charset that fits")
+    if findings.sessions:
+        lines.append(
+            f"drop_params: [{', '.join(findings.sessions)}]  # links name the session, another one at each visit"
+        )
+    if findings.delay_s:
+        lines.append(
+            f"gate: {{delay_s: {max(1.0, findings.delay_s):g}}}  # robots.txt: Crawl-delay {findings.delay_s:g}"
+        )
     lines.append("freshness: {goal_s: 600}  # 95 of 100 replies found within so many seconds; docs/freshness.md")
     lines += (
-        ["boards:", *(_board_line(board, found.has_board_addresses) for board in found.boards), *_news(found)]
-        if found.boards
+        ["boards:", *(_board_line(board, findings.has_board_addresses) for board in findings.boards), *_news(findings)]
+        if findings.boards
         else ["boards: []  # none was found: add some"]
     )
-    lines += [f"# left out, it leads elsewhere or lists no threads: {_plain(url)}" for url in found.left_out[:20]]
-    return "\n".join([*lines, *([found.rules.rstrip()] if found.rules else [])]) + "\n"
+    lines += [f"# left out, it leads elsewhere or lists no threads: {_plain(url)}" for url in findings.left_out[:20]]
+    return "\n".join([*lines, *([findings.rules.rstrip()] if findings.rules else [])]) + "\n"
 
 
 def preset_site_text(name: str, place: SiteAddress, engine: str, prefix: str = "") -> str:
@@ -107,9 +113,9 @@ def _board_line(board: FoundBoard, has_address: bool) -> str:
     return f"  - {{id: {_key(board.board_id)}{kind}{title}{parent}{address}{seldom}}}"
 
 
-def _news(found: Findings) -> list[str]:
+def _news(findings: Findings) -> list[str]:
     lines = []
-    for kind, path, reason, interval_s in found.news:
+    for kind, path, reason, interval_s in findings.news:
         what = "New boards" if interval_s else "News on all boards"
         seldom = f", interval_s: {interval_s}" if interval_s else ""
         lines.append(f"  # {what} are found here first: {_plain(reason)}.")

@@ -39,18 +39,18 @@ def with_gone_rules(probe: HttpProbe, opened: CompiledSite, trials: Sequence[Dry
     pages = _gone_pages(probe, opened, trials)
     if not pages:
         return rules, ""
-    known = [one for one in trials if one.parsed is not None]
-    said = "\n".join(letters(one.root.text()) for one in _documents(known))
-    threads = _documents([one for one in known if one.request.stage is not Stage.LIST])
+    known = [trial for trial in trials if trial.parsed is not None]
+    letters_seen = "\n".join(letters(document.root.text()) for document in _documents(known))
+    threads = _documents([trial for trial in known if trial.request.stage is not Stage.LIST])
     body = opened.site.post.post_fields.get("body")
     # A page without names for its parts is known by having no post.
     no_post = f"body:not(:has({body.css}))" if body is not None and body.css else ""
-    rule = _rule(_documents(pages), said, threads, no_post)
+    rule = _rule(_documents(pages), letters_seen, threads, no_post)
     if rule is None:
         # Such pages are stored, or cannot be read.
-        then = "pass for threads" if any(one.parsed is not None for one in pages) else "count as failed"
-        told = f"{pages[0].request.address}, a thread that does not exist, has status 200 and no words that say so"
-        return rules, f"{told}: write post.gone_when, or deleted threads {then}"
+        then = "pass for threads" if any(page.parsed is not None for page in pages) else "count as failed"
+        reason = f"{pages[0].request.address}, a thread that does not exist, has status 200 and no words that say so"
+        return rules, f"{reason}: write post.gone_when, or deleted threads {then}"
     lines = rules.split("\n")
     for stage in (Stage.POST, Stage.COMMENT):
         if f"{stage}:" in lines:
@@ -60,7 +60,7 @@ def with_gone_rules(probe: HttpProbe, opened: CompiledSite, trials: Sequence[Dry
 
 def _gone_pages(probe: HttpProbe, opened: CompiledSite, trials: Sequence[DryRun]) -> list[DryRun]:
     """Return the answers for two threads that do not exist, none unless both come with status 200."""
-    threads = [one.request for one in trials if one.request.stage is Stage.POST and one.parsed is not None]
+    threads = [trial.request for trial in trials if trial.request.stage is Stage.POST and trial.parsed is not None]
     highest = max(threads, key=_number_of, default=None)
     if highest is None or opened.site.post.format is not Format.HTML:
         return []
@@ -83,32 +83,33 @@ def _gone_pages(probe: HttpProbe, opened: CompiledSite, trials: Sequence[DryRun]
 
 def _number_of(request: Request) -> int:
     """Return the number in a thread's key: `12`, that of `12-lamps` or of `board,12`; 0 without one."""
-    found = _NUMBER.search(request.key)
-    return int(found[0]) if found else 0
+    match = _NUMBER.search(request.key)
+    return int(match[0]) if match else 0
 
 
 def _documents(trials: Sequence[DryRun]) -> list[Document]:
-    return [Document(one.page) for one in trials if one.page is not None]
+    return [Document(trial.page) for trial in trials if trial.page is not None]
 
 
-def _rule(gone: Sequence[Document], said: str, threads: Sequence[Document], no_post: str) -> str | None:
+def _rule(gone: Sequence[Document], letters_seen: str, threads: Sequence[Document], no_post: str) -> str | None:
     """Return the rule that finds words of the pages of gone threads and nothing on those of others, None without one.
 
-    `said` are the letters of all known pages, `no_post` is the selector of a page's body without a post.
+    `letters_seen` are the letters of all known pages, `no_post` is the selector of a page's body without a post.
     """
     for node, words in _messages(gone[0].root):
-        if letters(words) in said:
+        if letters(words) in letters_seen:
             continue
         for css in filter(None, (*_selectors(node), no_post)):
-            if not any(one.root.css_first(css) for one in threads) and all(_says(one, css, words) for one in gone):
+            is_elsewhere = any(thread.root.css_first(css) for thread in threads)
+            if not is_elsewhere and all(_says(page, css, words) for page in gone):
                 return f"{{css: {scalar(css)}, regex: {scalar(_regex(words, is_message=css != no_post))}}}"
     return None
 
 
 def _regex(words: str, *, is_message: bool) -> str:
     """Return the regex of a message. Chinese says `不存在或已被删除` of one thread and `已被删除` of another."""
-    found = dict.fromkeys(one[0] for one in MISSING.finditer(words))
-    return "|".join(map(literal, found)) if is_message and _HAN.search(words) else literal(words)
+    sentences = dict.fromkeys(match[0] for match in MISSING.finditer(words))
+    return "|".join(map(literal, sentences)) if is_message and _HAN.search(words) else literal(words)
 
 
 def _says(page: Document, css: str, words: str) -> bool:
@@ -125,16 +126,16 @@ def _messages(root: LexborNode) -> Iterator[tuple[LexborNode, str]]:
             # A rule reads one blank between two words.
             text = " ".join(child.text().split()) if child.tag == "-text" else ""
             for sentence in SENTENCE.findall(text):
-                if found := MISSING.search(sentence):
-                    yield node, _around(found)
+                if match := MISSING.search(sentence):
+                    yield node, _around(match)
 
 
-def _around(found: re.Match[str]) -> str:
+def _around(match: re.Match[str]) -> str:
     """Return the words that match, with a few on both sides, and without numbers: these may be the thread's."""
-    text = found.string
-    before = takewhile(_has_no_digit, reversed(text[: found.start()].split(" ")[-_WORDS:]))
-    after = takewhile(_has_no_digit, text[found.end() :].split(" ")[:_WORDS])
-    words = f"{' '.join(reversed([*before]))}{found[0]}{' '.join(after)}"
+    text = match.string
+    before = takewhile(_has_no_digit, reversed(text[: match.start()].split(" ")[-_WORDS:]))
+    after = takewhile(_has_no_digit, text[match.end() :].split(" ")[:_WORDS])
+    words = f"{' '.join(reversed([*before]))}{match[0]}{' '.join(after)}"
     return " ".join(words.split())[-_LONGEST:]
 
 
@@ -144,6 +145,6 @@ def _has_no_digit(word: str) -> bool:
 
 def _selectors(node: LexborNode) -> Iterator[str]:
     """Yield selectors by names of the element with the message, and of those around it."""
-    for one in upwards(node):
-        if one.tag != "body":
-            yield from names_of(one)
+    for above in upwards(node):
+        if above.tag != "body":
+            yield from names_of(above)

@@ -46,23 +46,23 @@ def find_news_pages(
 
     `index` names the candidates, and `listed` is the dry run of a board's page, with rows.
     """
-    found = []
+    pages = []
     for path in index.news[:MOST_TRIED]:
         reason = news_reason(_posts(_tried(probe, site, BoardKind.NEWS, path, contact)), _posts(listed))
         if reason:
-            found.append(NewsPage(BoardKind.NEWS, path, reason))
+            pages.append(NewsPage(BoardKind.NEWS, path, reason))
             break
     if site.front is None:
-        return tuple(found)
+        return tuple(pages)
     # The boards were mostly found on one of them, which is not asked for again.
     known = [path for path in index.address if site.base + path in probe.asked]
     for path in known or index.address[:1]:
         pings = _pings(_tried(probe, site, BoardKind.FRONT, path, contact))
         reason = front_reason(pings, listed.request.key, _posts(listed))
         if reason:
-            found.append(NewsPage(BoardKind.FRONT, path, reason, SELDOM_S if found else None))
+            pages.append(NewsPage(BoardKind.FRONT, path, reason, SELDOM_S if pages else None))
             break
-    return tuple(found)
+    return tuple(pages)
 
 
 def find_linking_page(probe: HttpProbe, site: Site, urls: Sequence[str], contact: str | None) -> NewsPage | None:
@@ -123,7 +123,7 @@ def _has_same_revisions(rows: Sequence[Post], board: Sequence[Post]) -> bool:
     pairs = [(row.revision, known[row.post_id]) for row in rows if row.post_id in known]
     if not pairs:
         return any(row.revision for row in rows) == any(known.values())
-    return 2 * sum(one == other for one, other in pairs) > len(pairs)
+    return 2 * sum(revision == other for revision, other in pairs) > len(pairs)
 
 
 def _posts(trial: DryRun) -> list[Post]:

@@ -68,8 +68,8 @@ def replay(directory: Path, opened: CompiledSite) -> Iterator[Difference | Path]
     for path in sorted(directory.glob("*.json"))[:_MOST_CASES]:
         try:
             kept = orjson.loads(path.read_bytes())
-            said = kept["request"]
-            request = Request(**{**said, "stage": Stage(said["stage"])})
+            fields = kept["request"]
+            request = Request(**{**fields, "stage": Stage(fields["stage"])})
             body = path.with_suffix(".body").read_bytes()
             page = Fetched(kept["url"], kept["status"], kept["headers"], body, kept["at_s"])
             before = kept["read"]
@@ -103,8 +103,8 @@ def _compared(where: str, before: object, now: object) -> Iterator[str]:
         for name in before.keys() | now.keys():
             yield from _compared(f"{where}.{name}" if where else str(name), before.get(name), now.get(name))
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
-        for place, (one, other) in enumerate(zip(before, now, strict=True)):
-            yield from _compared(f"{where}[{place}]", one, other)
+        for place, (old, new) in enumerate(zip(before, now, strict=True)):
+            yield from _compared(f"{where}[{place}]", old, new)
     elif isinstance(before, list) and isinstance(now, list):
         yield f"{where}: {len(now)} instead of {len(before)}"
     elif before != now:

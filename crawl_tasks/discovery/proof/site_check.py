@@ -30,14 +30,14 @@ class SiteCheck(NamedTuple):
 
 def names_check(name: str, pairs: Sequence[tuple[str | None, str | None]]) -> SiteCheck | None:
     """Return a check of authors, each with the text beside: a name is no date, not long, and not the text itself."""
-    said = [(author, text) for author, text in pairs if author]
-    same = [author for author, text in said if letters(author) == letters(text or "")]
-    odd = [author for author, _ in said if len(author) > _LONGEST_AUTHOR or _is_no_name(author)]
+    named = [(author, text) for author, text in pairs if author]
+    same = [author for author, text in named if letters(author) == letters(text or "")]
+    odd = [author for author, _ in named if len(author) > _LONGEST_AUTHOR or _is_no_name(author)]
     bad = same + [author for author in odd if author not in same]
     # One name alone may look odd. One that is the text itself is none.
-    if len(said) < (1 if same else FEW):
+    if len(named) < (1 if same else FEW):
         return None
-    return SiteCheck(name, 2 * len(bad) < len(said), f"{len(bad)} are not, as {bad[0][:60]!r}" if bad else "")
+    return SiteCheck(name, 2 * len(bad) < len(named), f"{len(bad)} are not, as {bad[0][:60]!r}" if bad else "")
 
 
 def _is_no_name(author: str) -> bool:

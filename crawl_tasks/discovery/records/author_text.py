@@ -44,9 +44,9 @@ def number_in(slots: Slots, path: Path) -> str:
     A place in the thread, as `#1`, comes again on other pages.
     """
     slot = slots.at(path)
-    found = {at: _NUMBER.search(text) for at, text in slot.texts().items()} if slot is not None else {}
-    numbers = [one[1] for one in found.values() if one is not None]
-    pages = {slots.page_of(at) for at in found}
+    matches = {at: _NUMBER.search(text) for at, text in slot.texts().items()} if slot is not None else {}
+    numbers = [match[1] for match in matches.values() if match is not None]
+    pages = {slots.page_of(at) for at in matches}
     is_own = len(pages) > 1 and len(set(numbers)) == len(numbers) == len(slots.records)
     return _NUMBER.pattern if is_own else ""
 
@@ -67,14 +67,14 @@ def _regexes(texts: list[str]) -> Iterator[str]:
             yield f"(?s)^{before * (place > 0)}(.+){behind * (place < count - 1)}$"
 
 
-def _are_people(said: Mapping[int, str], count: int, slots: Slots) -> bool:
+def _are_people(names: Mapping[int, str], count: int, slots: Slots) -> bool:
     """Return whether texts may be the authors of records: names that come again, and not with their page alone."""
-    kinds = Counter(said.values())
-    if len(said) < _SHARE * count or not 1 < len(kinds) < len(said) or are_moments(said.values()):
+    kinds = Counter(names.values())
+    if len(names) < _SHARE * count or not 1 < len(kinds) < len(names) or are_moments(names.values()):
         return False
-    if sum(map(is_name, said.values())) < _SHARE * len(said):
+    if sum(map(is_name, names.values())) < _SHARE * len(names):
         return False
     pages: dict[str, set[str]] = defaultdict(set)
-    for at, text in said.items():
+    for at, text in names.items():
         pages[slots.page_of(at)].add(text)
     return any(len(texts) > 1 for texts in pages.values())

@@ -38,7 +38,7 @@ _DAY = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:,?\s[^\d\n]{0,30}\d{1,2}[:h]\d\d)?"
 def edited_in(records: Sequence[LexborNode]) -> str | None:
     """Return the selector of the edit notes, None if there is none or a post without note has a match too."""
     # Authors who speak of edits do so before the note.
-    notes = [(record, _whole(found[-1])) for record in records if (found := notes_in(record))]
+    notes = [(record, _whole(nodes[-1])) for record in records if (nodes := notes_in(record))]
     kinds = Counter(kind_of(note) for _, note in notes)
     # A short post of a word like `updated`, with its date, looks like a note too.
     usual = [pair for pair in notes if kind_of(pair[1]) == kinds.most_common(1)[0][0]]
@@ -46,7 +46,7 @@ def edited_in(records: Sequence[LexborNode]) -> str | None:
     if css is None:
         return None
     noted = {record.mem_id for record, _ in notes}
-    others = [one.css_first(css) for one in records if one.mem_id not in noted]
+    others = [record.css_first(css) for record in records if record.mem_id not in noted]
     # Some programs write the element of the note below every post.
     return css if not any(node.text().strip() for node in others if node is not None) else None
 
@@ -66,11 +66,11 @@ def _whole(note: LexborNode) -> LexborNode:
 def notes_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements that say that a post was edited, and when."""
     inner = (node for node in record.css("*") if node.mem_id != record.mem_id)
-    said = [node for node in inner if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
+    notes = [node for node in inner if is_edit_note(" ".join(node.text().split())) and not _is_quoted(node)]
     # A short text with its note in a line of its own is none.
-    said = [node for node in said if not any(map(is_edit_note, lines_of(node.html or "").split("\n")[1:]))]
-    outer = {above.mem_id for node in said for above in upwards(node.parent)}
-    return [node for node in said if node.mem_id not in outer]
+    notes = [node for node in notes if not any(map(is_edit_note, lines_of(node.html or "").split("\n")[1:]))]
+    outer = {above.mem_id for node in notes for above in upwards(node.parent)}
+    return [node for node in notes if node.mem_id not in outer]
 
 
 def is_edit_note(text: str) -> bool:
@@ -92,9 +92,9 @@ def text_note(texts: Iterable[str]) -> TextNote | None:
     Authors write `Edited:` too, and rarely with a day.
     """
     lines = [[line for line in text.split("\n") if is_edit_note(line)] for text in texts]
-    notes = [found[-1] for found in lines if found]
+    notes = [matched[-1] for matched in lines if matched]
     start = shared_start([re.sub(r"\d+", "#", note) for note in notes]) if len(notes) > 1 else ""
-    days = [found[0] for note in notes if (found := re.search(_DAY, note))]
+    days = [matched[0] for note in notes if (matched := re.search(_DAY, note))]
     # What follows the first number may be the beginning of a name.
     before = start.partition("#")[0]
     if len(days) < len(notes) or EDITED.search(before) is None:
@@ -105,7 +105,7 @@ def text_note(texts: Iterable[str]) -> TextNote | None:
 
 def _is_quoted(node: LexborNode) -> bool:
     # A quotation may include the note of the quoted post.
-    return any(one.tag == "blockquote" or "quote" in (one.attributes.get("class") or "") for one in upwards(node))
+    return any(above.tag == "blockquote" or "quote" in (above.attributes.get("class") or "") for above in upwards(node))
 
 
 def quotes_in(records: Sequence[LexborNode], authors: Mapping[int, str]) -> list[tuple[LexborNode, LexborNode]]:
@@ -113,21 +113,21 @@ def quotes_in(records: Sequence[LexborNode], authors: Mapping[int, str]) -> list
 
     `authors` are those of the records, by place. An element with the record's own author is the whole post.
     """
-    said = [_lines(record) for record in records]
+    texts = [_lines(record) for record in records]
     places: dict[str, list[int]] = {}
-    for at, lines in enumerate(said):
+    for at, lines in enumerate(texts):
         for line in lines:
             places.setdefault(line, []).append(at)
-    found = []
+    quotes = []
     for at, record in enumerate(records):
         own = authors.get(at, "")
-        others = ((line, authors.get(place, "")) for line in said[at] for place in places[line] if place != at)
+        others = ((line, authors.get(place, "")) for line in texts[at] for place in places[line] if place != at)
         for line, name in dict.fromkeys(others):
             box = _holding(record, name, line) if name not in ("", own) else None
             if box is not None and (not own or own not in box.text()):
-                found.append((record, box))
+                quotes.append((record, box))
                 break
-    return found
+    return quotes
 
 
 def quotes_of(
@@ -139,18 +139,18 @@ def quotes_of(
     """
     usual = usual_css("usual-quotes")
     whole = {record.mem_id: letters((bodies or {}).get(at, record).text()) for at, record in enumerate(records)}
-    found = [
+    boxes = [
         (record, box)
         for record, box in quotes_in(records, authors)
         if not is_dropped(box, usual) and len(letters(box.text())) < len(whole[record.mem_id])
     ]
-    css = selector_in([record for record, _ in found], [box for _, box in found]) if found else None
+    css = selector_in([record for record, _ in boxes], [box for _, box in boxes]) if boxes else None
     return css if css and (is_telling(css) or css.rpartition(" ")[2] in _BOXES) else None
 
 
 def is_dropped(box: LexborNode, css: str) -> bool:
     """Return whether a selector finds an element, one within or one around."""
-    return box.css_first(css) is not None or any(matches(one, css) for one in upwards(box))
+    return box.css_first(css) is not None or any(matches(above, css) for above in upwards(box))
 
 
 def _lines(record: LexborNode) -> list[str]:
@@ -175,18 +175,21 @@ def is_subject(node: LexborNode, title: str) -> bool:
         # A subject that leads to its own post, by the number of that; an author's menu has none.
         return re.search(r"#.*\d", link.attributes.get("href") or "") is not None
     # A row of a table may hold a whole list.
-    options = [one for one in node.css(_OPTIONS) if len(one.css(_OPTIONS)) == 1]
-    said = [one.text().strip() for one in options]
-    shares = [one for one in said if _PERCENT.search(one)]
+    options = [choice for choice in node.css(_OPTIONS) if len(choice.css(_OPTIONS)) == 1]
+    texts = [option.text().strip() for option in options]
+    shares = [choice for choice in texts if _PERCENT.search(choice)]
     days = times_in(node) if len(shares) > 1 else []
-    rest = len(letters(node.text())) - sum(len(letters(one.text())) for one in days)
+    rest = len(letters(node.text())) - sum(len(letters(choice.text())) for choice in days)
     # Around the options of a poll stand its question and its last day.
     if len(shares) > 1 and 2 * len(letters("".join(shares))) >= rest:
         # A moment above the options is that of the post.
-        above = takewhile(lambda one: one.mem_id != options[0].mem_id, node.css("*"))
-        return not {one.mem_id for one in above} & {one.mem_id for one in days}
-    first = next((text for one in node.css("*") if (text := letters(one.text(deep=False)))), "")
+        above = takewhile(lambda choice: choice.mem_id != options[0].mem_id, node.css("*"))
+        return not {choice.mem_id for choice in above} & {choice.mem_id for choice in days}
+    first = next((text for choice in node.css("*") if (text := letters(choice.text(deep=False)))), "")
     if not first or first not in (letters(title), f"re{letters(title)}"):
         return False
     # The title may end with a number, as the options of a poll do.
-    return letters(node.text()) == first or sum(bool(_SHARE.search(one)) for one in said if letters(one) != first) > 1
+    return (
+        letters(node.text()) == first
+        or sum(bool(_SHARE.search(choice)) for choice in texts if letters(choice) != first) > 1
+    )

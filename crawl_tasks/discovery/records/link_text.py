@@ -20,7 +20,7 @@ def title_of(records: Sequence[LexborNode], links: Sequence[PageLink], headings:
     for row, heading in headings.items():
         if links[row].text == heading or not heading:
             return None
-        inner = [one for one in links[row].node.css("*") if " ".join(one.text().split()) == heading]
+        inner = [node for node in links[row].node.css("*") if " ".join(node.text().split()) == heading]
         targets[row] = inner[-1] if inner else None
     rows = [row for row, target in enumerate(targets) if target is not None]
     return selector_in([records[row] for row in rows], [targets[row] for row in rows]) if rows else None
@@ -42,8 +42,8 @@ class LinkText:
         regex = self.behind.replace(r"\d+", r"(\d+)") + "$"
         if self.behind.count(r"\d+") != 1:
             return {}
-        found = ((re.search(regex, links[row].text), count) for row, count in known.items())
-        more = {(read_count(one[1]) or 0) - count for one, count in found if one is not None}
+        matches = ((re.search(regex, links[row].text), count) for row, count in known.items())
+        more = {(read_count(match[1]) or 0) - count for match, count in matches if match is not None}
         plus = {0: "", 1: ", plus: -1"}
         if len(known) < 2 or len(more) != 1 or not more <= plus.keys():
             return {}

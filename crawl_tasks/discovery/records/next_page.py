@@ -69,7 +69,7 @@ def next_of(document: Document, key: str = "", inside: Set[int] = frozenset()) -
 
 def back_of(document: Document, inside: Set[int]) -> Step | None:
     """Return the way back to earlier pages, where a thread opens at its last page."""
-    link = next((one for one in by_earlier_number(document) if not is_in(one.node, inside)), None)
+    link = next((earlier for earlier in by_earlier_number(document) if not is_in(earlier.node, inside)), None)
     mark = _mark_of(document.page.url, link.url) if link is not None else ""
     path = f"{_PRECEDES}[contains(@href, {json.dumps(mark)})]"
     return Step(link.url, f"next: {{xpath: {scalar(path)}, {_LEADS}}}", is_back=True) if link and mark else None
@@ -77,32 +77,32 @@ def back_of(document: Document, inside: Set[int]) -> Step | None:
 
 def _by_address(document: Document, inside: Set[int]) -> Step | None:
     """Find the only link to this page's address with one more parameter, whatever its text."""
-    found = further_links(document, inside)
-    if len(set(found)) != 1:
+    links = further_links(document, inside)
+    if len(set(links)) != 1:
         return _second(document, inside)
-    mark = _mark_of(document.page.url, found[0])
+    mark = _mark_of(document.page.url, links[0])
     # On later pages the links of posts to themselves have the parameter too.
     css = f"a[href*='{mark}']:not([href*='#'])"
     first = document.root.css_first(css) if mark else None
     # Links that sort the list may have the parameter too.
-    is_told = first is not None and document.absolute(first.attributes.get("href") or "") == found[0]
-    return Step(found[0], f"next: {{css: {scalar(css)}, {_LEADS}}}") if is_told else None
+    is_told = first is not None and document.absolute(first.attributes.get("href") or "") == links[0]
+    return Step(links[0], f"next: {{css: {scalar(css)}, {_LEADS}}}") if is_told else None
 
 
 def _second(document: Document, inside: Set[int]) -> Step | None:
     """Find the only link to this page's address with a 2 behind, whatever its text."""
     here = document.page.url
     stem = re.sub(r"\.\w+$|/$", "", here)
-    found = {
+    seconds = {
         url: " ".join(node.text().split())
         for node, url in links_of(document)
         if url.startswith(stem) and _SECOND.fullmatch(url.removeprefix(stem)) and not is_in(node, inside)
     }
-    text = next(iter(found.values()), "")
-    if len(found) != 1 or not text or any(char.isdigit() for char in text):
+    text = next(iter(seconds.values()), "")
+    if len(seconds) != 1 or not text or any(char.isdigit() for char in text):
         return None
     path = f"//a[normalize-space()={json.dumps(text, ensure_ascii=False)}]"
-    return Step(next(iter(found)), f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
+    return Step(next(iter(seconds)), f"next: {{xpath: {scalar(path)}, {_LEADS}}}")
 
 
 def further_links(document: Document, inside: Set[int] = frozenset()) -> list[str]:
@@ -114,8 +114,10 @@ def skipped(document: Document, following: str) -> str | None:
     """Return the address of a page between this one and another, as between page 1 and the last one behind an arrow."""
     mark = _mark_of(document.page.url, following)
     number = re.compile(rf"[?&]{re.escape(mark)}(\d+)(?=&|$)")
-    found = {url: int(one[1]) for url in (following, *further_links(document)) if mark and (one := number.search(url))}
-    return next((url for url, at in found.items() if 1 < at < found.get(following, 0)), None)
+    numbers = {
+        url: int(match[1]) for url in (following, *further_links(document)) if mark and (match := number.search(url))
+    }
+    return next((url for url, at in numbers.items() if 1 < at < numbers.get(following, 0)), None)
 
 
 def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
@@ -138,20 +140,20 @@ def _by_word(document: Document, key: str, inside: Set[int]) -> Step | None:
 
 def is_further(here: str, url: str) -> bool:
     """Return whether an address is this page's with more behind: a number, an offset, a cursor."""
-    one, other = urlsplit(here), urlsplit(url)
-    pairs, further = set(one.query.split("&")) - {""}, set(other.query.split("&")) - {""}
-    if one.path == other.path:
+    own, other = urlsplit(here), urlsplit(url)
+    pairs, further = set(own.query.split("&")) - {""}, set(other.query.split("&")) - {""}
+    if own.path == other.path:
         # vBulletin's `?12-old-cars/page2`, and `?forum-1-2.htm` behind `?forum-1.htm`.
-        behind = other.query.removeprefix(re.sub(r"\.\w+$", "", one.query))
+        behind = other.query.removeprefix(re.sub(r"\.\w+$", "", own.query))
         # `index.php?page=2` behind the front page at `index.php?m=bbs`.
-        is_paged = bool(further) and all(map(PAGED.fullmatch, further)) and _FRONT.search(one.path) is not None
-        is_paged = is_paged and len(pairs) < 2 and not re.search(r"\d", one.query)
+        is_paged = bool(further) and all(map(PAGED.fullmatch, further)) and _FRONT.search(own.path) is not None
+        is_paged = is_paged and len(pairs) < 2 and not re.search(r"\d", own.query)
         return is_paged or pairs < further or (behind != other.query and re.match(r"\W", behind) is not None)
-    plain, there = (re.sub(r"\d+", "#", path) for path in (one.path, other.path))
-    numbers = re.findall(r"\d+", one.path)
+    plain, target = (re.sub(r"\d+", "#", path) for path in (own.path, other.path))
+    numbers = re.findall(r"\d+", own.path)
     is_same = numbers[:1] == re.findall(r"\d+", other.path)[:1]
-    stem = re.sub(r"\.\w+$", "", one.path.rstrip("/"))
-    return (plain == there and len(numbers) > 1 and is_same) or (len(stem) > 1 and other.path.startswith(stem))
+    stem = re.sub(r"\.\w+$", "", own.path.rstrip("/"))
+    return (plain == target and len(numbers) > 1 and is_same) or (len(stem) > 1 and other.path.startswith(stem))
 
 
 def _mark_of(here: str, url: str) -> str:
@@ -196,7 +198,7 @@ def _number(node: LexborNode) -> str:
 
 def _pager_css(document: Document, nodes: list[LexborNode]) -> str | None:
     """Return a selector that finds the numbers and nothing else."""
-    names = {found[1] for node in nodes if (found := _QUERY.search(node.attributes.get("href") or ""))}
+    names = {match[1] for node in nodes if (match := _QUERY.search(node.attributes.get("href") or ""))}
     named = f"a[href*='{names.pop()}']" if len(names) == 1 else None
     own = re.sub(r"\.\w+$", "", urlsplit(document.page.url).path.rstrip("/").rpartition("/")[2])
     for css in filter(None, (selector_of(document.root, nodes, own), named)):

@@ -43,15 +43,15 @@ def marked_in(document: Document) -> Iterator[PostIds]:
             beside = (str(above.tag), above.attributes.get("class") or "") if attr in ("href", "name") and above else ()
             groups.setdefault((str(node.tag), attr, prefix, *beside), {}).setdefault(key, node)
     marks = []
-    for (_, attr, prefix, *_), found in groups.items():
-        if len(found) > 1:
-            nodes = list(found.values())
-            marks.append(PostIds(_records(nodes), nodes, list(found), attr, prefix))
+    for (_, attr, prefix, *_), attributes in groups.items():
+        if len(attributes) > 1:
+            nodes = list(attributes.values())
+            marks.append(PostIds(_records(nodes), nodes, list(attributes), attr, prefix))
     anchors = [mark for mark in marks if mark.attr in ("id", "name")]
-    marks = [mark for mark in marks if mark.attr != "href" or not any(_leads_away(mark, one) for one in anchors)]
+    marks = [mark for mark in marks if mark.attr != "href" or not any(_leads_away(mark, record) for record in anchors)]
     yield from marks
     for alike in _alike(document):
-        yield from (one for mark in marks if (one := _marked(alike, mark)))
+        yield from (record for mark in marks if (record := _marked(alike, mark)))
         yield alike
     moments = [node for node in times_in(document.root) if len(node.text()) < _FEW * 4]
     if len(moments) > 1:
@@ -63,8 +63,8 @@ def _leads_away(links: PostIds, anchors: PostIds) -> bool:
     own = {record.mem_id: key for record, key in zip(anchors.records, anchors.keys, strict=True)}
     known, away = set(anchors.keys), 0
     for node, key in zip(links.nodes, links.keys, strict=True):
-        mine = next((own[above.mem_id] for above in (node, *upwards(node)) if above.mem_id in own), None)
-        away += key in known and mine is not None and key != mine
+        around = next((own[above.mem_id] for above in (node, *upwards(node)) if above.mem_id in own), None)
+        away += key in known and around is not None and key != around
     return 2 * away > len(links.nodes)
 
 
@@ -84,16 +84,16 @@ def _alike(document: Document) -> Iterator[PostIds]:
 
 def _marked(alike: PostIds, mark: PostIds) -> PostIds | None:
     """Return elements with the marks within them, None unless each has one of its own: replies may stand in boxes."""
-    mine = {node.mem_id for node in alike.records}
+    records = {node.mem_id for node in alike.records}
     keys = {node.mem_id: key for node, key in zip(mark.nodes, mark.keys, strict=True)}
-    found: dict[int, LexborNode] = {}
+    marked: dict[int, LexborNode] = {}
     for node in mark.nodes:
-        above = next((one for one in upwards(node) if one.mem_id in mine), None)
+        above = next((parent for parent in upwards(node) if parent.mem_id in records), None)
         if above is not None:
-            found.setdefault(above.mem_id, node)
-    if found.keys() != mine or all(one.mem_id in mine for one in mark.records):
+            marked.setdefault(above.mem_id, node)
+    if marked.keys() != records or all(record.mem_id in records for record in mark.records):
         return None
-    nodes = [found[record.mem_id] for record in alike.records]
+    nodes = [marked[record.mem_id] for record in alike.records]
     return PostIds(alike.records, nodes, [keys[node.mem_id] for node in nodes], mark.attr, mark.prefix)
 
 
@@ -114,9 +114,9 @@ def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str
         elif attr.startswith("data-") and is_epoch(text):
             # Two posts of one second are two.
             continue
-        found = _ID.fullmatch(text)
-        if found and not _NOT_AN_ID.search(attr) and not _NOT_AN_ID.search(text[: found.start(1)]):
-            yield attr, text[: found.start(1)], found[1]
+        match = _ID.fullmatch(text)
+        if match and not _NOT_AN_ID.search(attr) and not _NOT_AN_ID.search(text[: match.start(1)]):
+            yield attr, text[: match.start(1)], match[1]
 
 
 def _records(nodes: list[LexborNode]) -> list[LexborNode]:

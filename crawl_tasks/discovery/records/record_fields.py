@@ -63,18 +63,18 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     before others of their kind.
     """
     records = [node for _, node in named]
-    mine = {node.mem_id for node in records}
+    ids = {node.mem_id for node in records}
     pages = {at: page for at, (page, _) in enumerate(named)}
     inner = [(page, node) for page, record in named for node in record.css("*")]
-    apart = {node.mem_id for page, node in inner if node.mem_id in mine or is_subject(node, page)}
+    apart = {node.mem_id for page, node in inner if node.mem_id in ids or is_subject(node, page)}
     apart |= {note.mem_id for record in records for note in notes_in(record)}
     slots = Slots(records, apart, pages)
     names = slots.names()
     author = names[0] if names else byline_in(slots)
     authors = author.texts() if author else {}
-    moments = [one for one in slots.moments() if not is_of_author(one.at, authors)]
+    moments = [candidate for candidate in slots.moments() if not is_of_author(candidate.at, authors)]
     moment = moments[0] if moments else None
-    known = [*([author] if author else []), *(one.slot for one in slots.moments())]
+    known = [*([author] if author else []), *(candidate.slot for candidate in slots.moments())]
     people = set(authors.values())
     path = slots.body(authors, known, people.__contains__)
     edited = edited_in(records)
@@ -110,21 +110,36 @@ def rules_of(
     if body is not None and path is not None:
         css = select(slots, body) if path else ""
         if css is not None:
-            inside = [one for one in (author, moment.slot if moment else None) if one and one.path[: len(path)] == path]
-            parts = [*inside, *slots.chrome(path, authors)]
-            among = {node.mem_id for slot in parts for part in slot.nodes.values() for node in part.css("*")}
-            chrome = [one for slot in parts if (one := _chrome_css(slots, slot, among))]
-            start = f"css: {scalar(css)}, " if css else ""
-            others = [one for one in foreign if one != css]
-            dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
-            rules["body"] = f"{{{start}drop: {dropped}{f', regex: {scalar(note.body)}' if note else ''}}}"
-            if note is not None and note.edited:
-                rules["edited_at"] = f"{{{start}drop: {dropped}, text: lines, regex: {scalar(note.edited)}}}"
-            whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
-            rules |= {"body_html": whole} if css else {}
+            fixed = [slot for slot in (author, moment.slot if moment else None) if slot]
+            inside = [slot for slot in fixed if slot.path[: len(path)] == path]
+            chrome = _chrome(slots, [*inside, *slots.chrome(path, authors)])
+            rules |= _body_rules(css, chrome, foreign, note)
     if moment is not None:
         rules |= moment_text(moment, select(slots, moment.slot))
     return rules
+
+
+def _body_rules(css: str, chrome: Sequence[str], foreign: Sequence[str], note: TextNote | None) -> dict[str, str]:
+    """Return the rules of a body, of its HTML and of a note of edits in it. `css` is empty for the whole record."""
+    start = f"css: {scalar(css)}, " if css else ""
+    others = [selector for selector in foreign if selector != css]
+    dropped = scalar(", ".join(("usual-quotes", *dict.fromkeys([*chrome, *others]))))
+    regex = f", regex: {scalar(note.body)}" if note else ""
+    rules = {"body": f"{{{start}drop: {dropped}{regex}}}"}
+    if note is not None and note.edited:
+        rules["edited_at"] = f"{{{start}drop: {dropped}, text: lines, regex: {scalar(note.edited)}}}"
+    if css:
+        whole = f"{{{start}drop: {scalar(', '.join(dict.fromkeys(chrome)))}}}" if chrome else scalar(css)
+        rules["body_html"] = whole
+    return rules
+
+
+def _chrome(slots: Slots, parts: Sequence[Slot]) -> list[str]:
+    """Return the selectors of parts of a body that are no author's own text."""
+    among: set[int] = set()
+    for slot in parts:
+        among |= {node.mem_id for part in slot.nodes.values() for node in part.css("*")}
+    return list(filter(None, [_chrome_css(slots, slot, among) for slot in parts]))
 
 
 def _chrome_css(slots: Slots, slot: Slot, among: Set[int]) -> str | None:

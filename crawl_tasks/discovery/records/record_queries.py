@@ -30,8 +30,8 @@ def selector_of(root: LexborNode, records: Sequence[LexborNode], without: str = 
     for css in (*_candidates(records), *_below(records)):
         if without and without in css:
             continue
-        found = {node.mem_id for node in root.css(css)}
-        apart = len(found ^ wanted)
+        ids = {node.mem_id for node in root.css(css)}
+        apart = len(ids ^ wanted)
         if best is None or apart < best[0]:
             best = (apart, css)
         if not apart:
@@ -41,12 +41,12 @@ def selector_of(root: LexborNode, records: Sequence[LexborNode], without: str = 
 
 def _below(records: Sequence[LexborNode]) -> Iterator[str]:
     """Yield selectors by the elements around the records' common parent, for a page with like elements elsewhere."""
-    parents = {one.parent.mem_id: one.parent for one in records if one.parent is not None}
-    tags = {str(one.tag) for one in records}
+    parents = {record.parent.mem_id: record.parent for record in records if record.parent is not None}
+    tags = {str(record.tag) for record in records}
     if len(parents) != 1 or len(tags) != 1:
         return
     parent, [tag] = next(iter(parents.values())), tags
-    above = [str(one.tag) for one in upwards(parent)]
+    above = [str(around.tag) for around in upwards(parent)]
     for depth in range(1, min(len(above), 4) + 1):
         yield " > ".join((*above[:depth][::-1], tag))
     place = place_of(parent)
@@ -63,16 +63,16 @@ def selector_in(
     A selector that misses more than the share `misses` of its targets is none. With `among` all matches count, and
     those that are none of these elements are misses too.
     """
-    pairs = [(one, target) for one, target in zip(records, targets, strict=True) if target is not None]
+    pairs = [(record, target) for record, target in zip(records, targets, strict=True) if target is not None]
     if not pairs:
         return None
     best: tuple[int, str] | None = None
     for css in dict.fromkeys((*_candidates([target for _, target in pairs], is_inner=True), *_structural(pairs))):
-        found = [record.css_first(css) for record in records]
+        nodes = [record.css_first(css) for record in records]
         wrong = sum(
-            (one is None) != (target is None)
-            or (one is not None and target is not None and one.mem_id != target.mem_id)
-            for one, target in zip(found, targets, strict=True)
+            (match is None) != (target is None)
+            or (match is not None and target is not None and match.mem_id != target.mem_id)
+            for match, target in zip(nodes, targets, strict=True)
         )
         if among is not None and (best is None or wrong < best[0]):
             wrong += sum(node.mem_id not in among for record in records for node in record.css(css))
@@ -94,7 +94,7 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
     tag = f":is({', '.join(tags)})" if len(tags) > 1 else next(iter(tags))
     ways = dict.fromkeys(tuple(_way(record, target, tag)) for record, target in pairs[:12])
     # A poll moves some texts, and has no paragraphs.
-    if any(one.tag == "p" for _, target in pairs for one in target.iter(include_text=False)):
+    if any(node.tag == "p" for _, target in pairs for node in target.iter(include_text=False)):
         yield from (f"{tag}:is(:has(> p), :nth-child({way[-1][1]}):not(:has(~ {tag} > p)))" for way in ways if way)
     yield from _past_others([target for _, target in pairs], tag)
     for way in list(ways)[:4]:
@@ -116,15 +116,15 @@ def _structural(pairs: Sequence[tuple[LexborNode, LexborNode]]) -> Iterator[str]
 def _past_others(targets: Sequence[LexborNode], tag: str) -> Iterator[str]:
     """Yield selectors by position that pass over the elements before some targets: polls, by their parts."""
     place = min(map(place_of, targets))
-    own = {one.tag for target in targets for one in target.iter(include_text=False)}
+    own = {node.tag for target in targets for node in target.iter(include_text=False)}
     parts: set[str] = set()
     for target in targets:
         for other in _up_to(target)[place - 1 : -1]:
             # A part that texts have too tells nothing.
-            parts.add(next((str(one.tag) for one in other.iter(include_text=False) if one.tag not in own), ""))
+            parts.add(next((str(node.tag) for node in other.iter(include_text=False) if node.tag not in own), ""))
     if parts and "" not in parts:
         has_part = f":has(> :is({', '.join(sorted(parts))}))"
-        same = min(sum(one.tag == target.tag for one in _up_to(target)) for target in targets)
+        same = min(sum(above.tag == target.tag for above in _up_to(target)) for target in targets)
         for position in (f":nth-child({place})", f":nth-of-type({same})"):
             yield f"{tag}:is({position}, {has_part} + {tag}):not({has_part})"
 
@@ -144,8 +144,8 @@ def _way(record: LexborNode, target: LexborNode, last: str) -> list[tuple[str, i
     node: LexborNode | None = target
     while node is not None and node.mem_id != record.mem_id and len(steps) < DEEPEST:
         beside = [] if node.parent is None else list(node.parent.iter(include_text=False))
-        at = next((place for place, one in enumerate(beside) if one.mem_id == node.mem_id), 0)
-        same = sum(one.tag == node.tag for one in beside[: at + 1])
+        at = next((place for place, other in enumerate(beside) if other.mem_id == node.mem_id), 0)
+        same = sum(other.tag == node.tag for other in beside[: at + 1])
         steps.append((str(node.tag) if steps else last, at + 1, same, len(beside) - at))
         node = node.parent
     return steps[::-1]
@@ -161,7 +161,7 @@ def _candidates(nodes: Sequence[LexborNode], *, is_inner: bool = False) -> Itera
 
 def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterator[str]:
     own = [f"{tag}{mark}" for mark in _marks(alike)]
-    if is_inner and tag == "a" and all(PEOPLE.search(one.attributes.get("href") or "") for one in alike):
+    if is_inner and tag == "a" and all(PEOPLE.search(node.attributes.get("href") or "") for node in alike):
         # A guest, or a person who is gone, has no link, and mostly the same class.
         of_guests = [mark for mark in _marks(alike) if mark[0] == "."]
         yield from of_guests
@@ -176,7 +176,7 @@ def _of_tag(tag: str, alike: Sequence[LexborNode], *, is_inner: bool) -> Iterato
     start = re.match(r"/(?:[^/?\d']+/$|[^?\d']+[-?])", shared_start(links).rstrip("0123456789"))
     # `/forums/old-` is half the name of one board.
     is_whole = start and (
-        start[0].count("/") < 2 or all(re.match(r"\?|[-/]\d", one[start.end() - 1 :]) for one in links)
+        start[0].count("/") < 2 or all(re.match(r"\?|[-/]\d", link[start.end() - 1 :]) for link in links)
     )
     if is_inner and start and is_whole:
         yield f"{tag}[href*='{start[0]}']"
@@ -197,10 +197,10 @@ def _shared_tags(nodes: Sequence[LexborNode | None]) -> set[str]:
 
 def element_beside(node: LexborNode, step: int) -> LexborNode | None:
     """Return the element before (-1) or after (1) another one."""
-    found = node.prev if step < 0 else node.next
-    while found is not None and not found.is_element_node:
-        found = found.prev if step < 0 else found.next
-    return found
+    beside = node.prev if step < 0 else node.next
+    while beside is not None and not beside.is_element_node:
+        beside = beside.prev if step < 0 else beside.next
+    return beside
 
 
 def _by_meaning(name: str) -> tuple[bool, bool, int, str]:
@@ -225,7 +225,7 @@ def names_of(node: LexborNode) -> Iterator[str]:
 def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
     classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
-    often = Counter(name for one in classes for name in one)
+    often = Counter(name for words in classes for name in words)
     for name in sorted((name for name, times in often.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
         if _PLAIN.fullmatch(name):
             yield f".{name}"
@@ -247,15 +247,15 @@ def _below_parents(alike: Sequence[LexborNode], own: Sequence[str], *tag: str, i
     """Yield selectors of elements, with or without their tag, below a parent or grandparent."""
     for above in (1, 2):
         parents = [node.parent and (node.parent if above == 1 else node.parent.parent) for node in alike]
-        there = [node for node in parents if node is not None]
-        if len(there) < len(alike):
+        known = [node for node in parents if node is not None]
+        if len(known) < len(alike):
             break
-        parent_tag = Counter(node.tag for node in there).most_common(1)[0][0]
+        parent_tag = Counter(node.tag for node in known).most_common(1)[0][0]
         joint = " > " if above == 1 else " "
-        for mark in _marks([node for node in there if node.tag == parent_tag]):
-            yield from (f"{parent_tag}{mark}{joint}{one}" for one in (*own, *tag))
-        places = {place_of(node) for node in there}
+        for mark in _marks([node for node in known if node.tag == parent_tag]):
+            yield from (f"{parent_tag}{mark}{joint}{name}" for name in (*own, *tag))
+        places = {place_of(node) for node in known}
         if is_inner and above == 1 and len(places) == 1:
-            yield from (f"{parent_tag}:nth-child({min(places)}) > {one}" for one in own)
+            yield from (f"{parent_tag}:nth-child({min(places)}) > {name}" for name in own)
         if above == 1 and parent_tag in _HEADINGS:
-            yield from (f"{parent_tag} > {one}" for one in (*own, *tag))
+            yield from (f"{parent_tag} > {name}" for name in (*own, *tag))

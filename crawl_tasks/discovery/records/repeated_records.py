@@ -40,8 +40,8 @@ class Rows:
 
 def parts_of(rows: Rows) -> set[int]:
     """Return the memory ids of all elements of a page that belong to rows."""
-    mine = {record.mem_id for record in rows.whole}
-    return mine | {part.mem_id for one in rows.whole for part in (followers(one, mine) if rows.siblings else ())}
+    ids = {record.mem_id for record in rows.whole}
+    return ids | {part.mem_id for record in rows.whole for part in (followers(record, ids) if rows.siblings else ())}
 
 
 def find_rows(
@@ -54,10 +54,10 @@ def find_rows(
     """
     kinds = links_of(document, known)
     if ignoring:
-        kinds = {shape: [one for one in links if placed(one) not in ignoring] for shape, links in kinds.items()}
+        kinds = {shape: [link for link in links if placed(link) not in ignoring] for shape, links in kinds.items()}
     chosen = [kinds.get(known, [])] if known else kinds.values()
-    found = [rows for links in chosen if links and (rows := _rows(links, least or (2 if known else 3))) is not None]
-    return max(found, key=lambda rows: rows.score, default=None)
+    lists = [rows for links in chosen if links and (rows := _rows(links, least or (2 if known else 3))) is not None]
+    return max(lists, key=lambda rows: rows.score, default=None)
 
 
 def placed(link: PageLink) -> Placed:
@@ -76,29 +76,8 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     best = _titles(links)
     if len(best) < least:
         return None
-    keys: dict[int, set[str]] = {}
-    # The link to a row's last post may have the number of the post.
-    places = {place_in(link.node) for link in best.values()}
-    for link in (one for one in links if place_in(one.node) in places):
-        for node in upwards(link.node):
-            keys.setdefault(node.mem_id, set()).add(link.key)
-    records = [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in best.values()]
-    kind = Counter(map(kind_of, records)).most_common(1)[0][0]
-    # A row alone in a box of its own, such as one pinned thread, gets that box as record: look for the row inside.
-    alike = [
-        next((node for node in upwards(link.node) if kind_of(node) == kind), record)
-        if kind_of(record) != kind
-        else record
-        for record, link in zip(records, best.values(), strict=True)
-    ]
-    kept = [(one, link) for one, link in zip(alike, best.values(), strict=True) if one.tag == kind.partition(".")[0]]
-    # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
-    kept = [one for one in kept if not _in_landmark(one[0])] or kept
-    ways = [tuple(_tags_between(link.node, one)) for one, link in kept]
-    way, count = Counter(ways).most_common(1)[0]
-    if count >= least:
-        kept = [one for one, other in zip(kept, ways, strict=True) if other == way]
-    whole, titles = [one for one, _ in kept], [link for _, link in kept]
+    kept = _alike(list(zip(_boxes(links, list(best.values())), best.values(), strict=True)), least)
+    whole, titles = [record for record, _ in kept], [link for _, link in kept]
     siblings = goes_on(whole)
     shown = joined(whole) if siblings else whole
     # A long title counts as 60 characters, or one long link would outweigh a list.
@@ -107,6 +86,34 @@ def _rows(links: list[PageLink], least: int) -> Rows | None:
     if siblings:
         titles = [replace(link, node=_again(link, box)) for link, box in zip(titles, shown, strict=True)]
     return Rows(whole, shown, titles, len(kept) * words * (0.2 + lively), siblings)
+
+
+def _boxes(links: Sequence[PageLink], titles: Sequence[PageLink]) -> list[LexborNode]:
+    """Return the highest element around each title without links to other threads."""
+    keys: dict[int, set[str]] = {}
+    # The link to a row's last post may have the number of the post.
+    places = {place_in(link.node) for link in titles}
+    for link in links:
+        for node in upwards(link.node) if place_in(link.node) in places else ():
+            keys.setdefault(node.mem_id, set()).add(link.key)
+    return [highest(link.node, lambda node: len(keys[node.mem_id]) == 1) for link in titles]
+
+
+def _alike(rows: Sequence[tuple[LexborNode, PageLink]], least: int) -> list[tuple[LexborNode, PageLink]]:
+    """Return the rows whose elements are of the most frequent kind, and whose titles are at one place in them."""
+    kind = Counter(kind_of(record) for record, _ in rows).most_common(1)[0][0]
+    kept = []
+    for record, link in rows:
+        # A row alone in a box of its own, such as one pinned thread, gets that box as record: look for the row inside.
+        around = (record, *upwards(link.node))
+        row = next((node for node in around if kind_of(node) == kind), record)
+        if row.tag == kind.partition(".")[0]:
+            kept.append((row, link))
+    # The newest threads in a sidebar are no rows, even where their elements are of the same tag.
+    kept = [pair for pair in kept if not _in_landmark(pair[0])] or kept
+    ways = [tuple(_tags_between(link.node, record)) for record, link in kept]
+    way, count = Counter(ways).most_common(1)[0]
+    return [pair for pair, other in zip(kept, ways, strict=True) if other == way] if count >= least else kept
 
 
 def _in_landmark(node: LexborNode) -> bool:
@@ -129,21 +136,21 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
     """
     places: dict[tuple[str, ...], dict[str, PageLink]] = {}
     for link in links:
-        there = places.setdefault(place_in(link.node), {})
+        titled = places.setdefault(place_in(link.node), {})
         # An arrow before the title may lead to the newest reply.
-        if link.key not in there or not letters(there[link.key].text):
-            there[link.key] = link
-    found: dict[str, PageLink] = {}
+        if link.key not in titled or not letters(titled[link.key].text):
+            titled[link.key] = link
+    titles: dict[str, PageLink] = {}
     # The day when a thread began may be a link too.
-    words = [there for there in places.values() if not _are_moments(there)] or list(places.values())
-    for there in sorted(words, key=lambda one: -sum(min(len(link.text), 60) for link in one.values())):
-        for key, link in there.items():
-            other = found.get(key)
+    words = [titled for titled in places.values() if not _are_moments(titled)] or list(places.values())
+    for titled in sorted(words, key=lambda group: -sum(min(len(link.text), 60) for link in group.values())):
+        for key, link in titled.items():
+            other = titles.get(key)
             # The number of replies may stand in a title too: `RTX 3080`.
             is_part = bool(_WORD.search(link.text)) and other is not None and link.text != other.text
             if other is None or (is_part and link.text in other.text):
-                found[key] = link
-    return {link.key: found[link.key] for link in links if link.key in found}
+                titles[key] = link
+    return {link.key: titles[link.key] for link in links if link.key in titles}
 
 
 def _are_moments(links: Mapping[str, PageLink]) -> bool:
@@ -190,9 +197,9 @@ def goes_on(records: Sequence[LexborNode]) -> bool:
 
 def counts_in(record: LexborNode) -> list[LexborNode]:
     """Return the innermost elements with a count and no other text, perhaps with an icon."""
-    found = [
+    counts = [
         node
         for node in find_all(record, "td, span, div, dd, a, b, strong, em, p")
         if _COUNT.fullmatch(node.text().strip())
     ]
-    return [node for node in found if not any(child.text().strip() for child in node.iter(include_text=False))]
+    return [node for node in counts if not any(child.text().strip() for child in node.iter(include_text=False))]

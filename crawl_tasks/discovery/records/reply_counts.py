@@ -46,7 +46,7 @@ def count_rules(records: Sequence[LexborNode], known: Mapping[int, int]) -> dict
     if not counted and not any(named.values()) and not any(worded.values()):
         unnamed = [_unnamed(record) for record in records]
         # A number that only some rows have is a link to a later page.
-        is_usual = 5 * sum(one is not None for one in unnamed) >= 4 * len(records)
+        is_usual = 5 * sum(node is not None for node in unnamed) >= 4 * len(records)
         named["reply_count"] = selector_in(records, unnamed) if is_usual else None
     rules = {name: rule for name, rule in worded.items() if rule}
     rules |= {name: scalar(css) for name, css in named.items() if css}
@@ -101,17 +101,17 @@ def _many_numbers(text: str) -> bool:
 
 def _counts_the_post(nodes: Sequence[LexborNode | None]) -> bool:
     """Return whether a column is called posts and has no 0: then the first post counts."""
-    there = [node for node in nodes if node is not None]
-    counts = [read_count(node.text()) or 0 for node in there]
-    return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in there)
+    known = [node for node in nodes if node is not None]
+    counts = [read_count(node.text()) or 0 for node in known]
+    return len(counts) >= _ENOUGH and min(counts) > 0 and all(POSTS.search(_heading_of(node)) for node in known)
 
 
 def replies_in(records: Sequence[LexborNode]) -> list[int]:
     """Return the reply count of each row."""
     css = selector_in(records, [_named(record, REPLIES) for record in records])
-    said = [_worded(record, REPLIES) for record in records] if css is None else []
-    if any(said):
-        return [read_count(one.number) or 0 if one else 0 for one in said]
+    worded = [_worded(record, REPLIES) for record in records] if css is None else []
+    if any(worded):
+        return [read_count(count.number) or 0 if count else 0 for count in worded]
     css = css or selector_in(records, [_unnamed(record) for record in records])
     nodes = [record.css_first(css) if css else None for record in records]
     return [read_count(node.text()) or 0 if node is not None else 0 for node in nodes]
@@ -119,10 +119,10 @@ def replies_in(records: Sequence[LexborNode]) -> list[int]:
 
 def _worded_rule(records: Sequence[LexborNode], words: re.Pattern[str]) -> str | None:
     """Return a rule for one text with several counts: `Replies: 3 Views: 10`, `by ann, 3 replies`."""
-    found = [_worded(record, words) for record in records]
-    labels = Counter(one.label for one in found if one and not one.is_behind)
-    behind = sorted({one.label for one in found if one and one.is_behind}, key=len, reverse=True)
-    css = selector_in(records, [one.node if one else None for one in found])
+    counts = [_worded(record, words) for record in records]
+    labels = Counter(count.label for count in counts if count and not count.is_behind)
+    behind = sorted({count.label for count in counts if count and count.is_behind}, key=len, reverse=True)
+    css = selector_in(records, [count.node if count else None for count in counts])
     if css is None or not (labels or behind):
         return None
     label = re.escape(labels.most_common(1)[0][0]) if labels else ""
@@ -146,24 +146,24 @@ def _worded(record: LexborNode, words: re.Pattern[str]) -> _NamedCount | None:
         re.compile(word + _NUMBER, re.IGNORECASE),
         re.compile(rf"\W*(\d[\d.,]*)\s*{word}\W*", re.IGNORECASE),
     )
-    found = None
+    count = None
     for node in find_all(record, "td, span, div, dd, p, li, small"):
         text = node.text()
         is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
         # `5 replies · 79 views`: the number behind the word is that of the next one.
         if is_count and not _BEGINS.match(text) and not LATEST.search(node.text(separator=" ")):
             match = before.search(text)
-            found = _NamedCount(node, match[1], match[2], is_behind=False) if match else found
+            count = _NamedCount(node, match[1], match[2], is_behind=False) if match else count
             continue
         # Author and moment stand beside.
         for piece in _PARTS.split(node.text(deep=False)):
             if len(piece) > _LONGEST // 2 or LATEST.search(piece):
                 continue
             if match := before.search(piece):
-                found = _NamedCount(node, match[1], match[2], is_behind=False)
+                count = _NamedCount(node, match[1], match[2], is_behind=False)
             elif match := behind.fullmatch(piece):
-                found = _NamedCount(node, match[2], match[1], is_behind=True)
-    return found
+                count = _NamedCount(node, match[2], match[1], is_behind=True)
+    return count
 
 
 def words_of(node: LexborNode) -> str:
@@ -180,30 +180,35 @@ def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
 
 def _unnamed(record: LexborNode) -> LexborNode | None:
     """Return the first number of a record that is no page link: a pager `1 2 3` may stand beside a title."""
-    found = counts_in(record)
-    links = {read_count(node.text()) for node in found if node.tag == "a"}
+    counts = counts_in(record)
+    links = {read_count(node.text()) for node in counts if node.tag == "a"}
     are_pages = any(number is not None and number + 1 in links for number in links)
-    return next((node for node in found if not (are_pages and node.tag == "a")), None)
+    return next((node for node in counts if not (are_pages and node.tag == "a")), None)
 
 
 def _labelled_in(record: LexborNode) -> list[LexborNode]:
-    found = [
+    counts = [
         node
         for node in find_all(record, "td, span, div, dd, a, b, strong, em, p, li, small")
         if _LABELLED.fullmatch(node.text().strip()) and attribute_of(node) is None
     ]
-    inner = {above.mem_id for node in found for above in upwards(node.parent)}
-    return [node for node in found if node.mem_id not in inner]
+    inner = {above.mem_id for node in counts for above in upwards(node.parent)}
+    return [node for node in counts if node.mem_id not in inner]
 
 
 def _heading_of(node: LexborNode) -> str:
     """Return the heading of a cell's column, from the first row of the table."""
-    cell = next((one for one in upwards(node) if one.tag == "td"), None)
-    table = next((one for one in upwards(node) if one.tag == "table"), None)
+    cell = next((above for above in upwards(node) if above.tag == "td"), None)
+    table = next((above for above in upwards(node) if above.tag == "table"), None)
     first = table.css_first("tr") if table is not None else None
     if cell is None or first is None:
         return ""
-    heads = [one for one in first.iter(include_text=False) if one.tag in ("th", "td") for _ in range(_columns_of(one))]
+    heads = [
+        heading
+        for heading in first.iter(include_text=False)
+        if heading.tag in ("th", "td")
+        for _ in range(_columns_of(heading))
+    ]
     place = place_of(cell) - 1
     is_own = cell.parent is not None and cell.parent.mem_id == first.mem_id
     return heads[place].text().strip()[:40] if place < len(heads) and not is_own else ""

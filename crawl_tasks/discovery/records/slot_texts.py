@@ -16,7 +16,7 @@ _LONGEST_NAME, _MOST_WORDS = 40, 4
 
 def matches_in(regex: str, texts: Mapping[int, str]) -> dict[int, str]:
     """Return the first groups of a regex in texts, without the texts that it does not fit."""
-    return {at: found[1] for at, text in texts.items() if (found := re.search(regex, text)) is not None}
+    return {at: match[1] for at, text in texts.items() if (match := re.search(regex, text)) is not None}
 
 
 def are_moments(texts: Collection[str]) -> bool:
@@ -24,16 +24,16 @@ def are_moments(texts: Collection[str]) -> bool:
     return sum(len(text) <= LONGEST_DATE and moment_of(text) is not None for text in texts) * 2 > len(texts)
 
 
-def is_of_author(said: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
+def is_of_author(texts_by_record: Mapping[int, str | int], authors: Mapping[int, str]) -> bool:
     """Return whether each author has one text in all records: a signature, a rank, the day of joining."""
     groups: dict[str, list[str | int]] = defaultdict(list)
-    for at, text in said.items():
+    for at, text in texts_by_record.items():
         if at in authors:
             groups[authors[at]].append(text)
     several = [texts for texts in groups.values() if len(texts) > 1]
     # One author may have said the same thrice.
     is_shown = len(several) > 1 or len(groups) == 1
-    return is_shown and sum(map(len, several)) > 2 and all(len(set(one)) == 1 for one in several)
+    return is_shown and sum(map(len, several)) > 2 and all(len(set(signatures)) == 1 for signatures in several)
 
 
 def is_name(text: str) -> bool:

@@ -53,9 +53,9 @@ class Slot:
     def own_texts(self) -> dict[int, str]:
         """Return the texts outside of inner elements."""
         return {
-            at: said
+            at: text
             for at, node in self.nodes.items()
-            if (said := " ".join(node.text(deep=False, separator=" ").split()))
+            if (text := " ".join(node.text(deep=False, separator=" ").split()))
         }
 
     def targets(self, count: int) -> list[LexborNode | None]:
@@ -92,11 +92,11 @@ class Slots:
         """Walk the records. `pages` names the page of each record."""
         self.records = records
         self._pages = pages or {}
-        found: dict[Path, dict[int, LexborNode]] = defaultdict(dict)
+        by_path: dict[Path, dict[int, LexborNode]] = defaultdict(dict)
         for at, record in enumerate(records):
             for path, node in _walk(record, apart):
-                found[path][at] = node
-        self.all = [Slot(path, nodes) for path, nodes in found.items()]
+                by_path[path][at] = node
+        self.all = [Slot(path, nodes) for path, nodes in by_path.items()]
 
     def _often(self, share: float) -> Iterator[Slot]:
         return (slot for slot in self.all if len(slot.nodes) >= share * len(self.records))
@@ -121,7 +121,7 @@ class Slots:
             node = next(iter(slot.nodes.values()))
             above = node.parent
             marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
-            linked = sum(bool(PEOPLE.search(one.attributes.get("href") or "")) for one in slot.nodes.values())
+            linked = sum(bool(PEOPLE.search(link.attributes.get("href") or "")) for link in slot.nodes.values())
             score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * linked / len(texts)
             # A button is there in most records, where some have other words in its place.
             score -= max(kinds.values()) / len(texts)
@@ -130,35 +130,38 @@ class Slots:
             # A mark stands beside some names.
             score -= parted
             scored.append((score, slot))
-        return [slot for _, slot in sorted(scored, key=lambda one: -one[0])]
+        return [slot for _, slot in sorted(scored, key=lambda pair: -pair[0])]
 
     def moments(self, share: float = 0.8, known: DateOrder | None = None) -> list[MomentSlot]:
         """Return slots of moments, in the order of the page. `known` is the order where these few do not tell it."""
-        found = []
+        moments = []
         for slot in self._often(share):
             stamps = stamps_of([*slot.nodes.values()]) if slot.path else []
-            for attr in (*stamps, *_TIMES):
-                said = slot.texts() if not attr else {
-                    at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))
-                }  # fmt: skip
-                is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
-                said = slot.own_texts() if is_own else said
-                is_begun = is_own and any(len(text) > len(until_time(text)) + _LABEL for text in said.values())
-                said = {at: until_time(text) for at, text in said.items()} if is_begun else said
-                said = {at: text for at, text in said.items() if len(text) <= LONGEST_DATE}
-                if len(said) < share * len(self.records):
-                    continue
-                order = order_of(list(said.values())) or known or order_by_age(said, slot.texts())
-                # Whatever the order, all slots are read alike, and the pages tell it in the end.
-                read = {
-                    at: one for at, text in said.items() if (one := moment_of(text, order or DateOrder.DMY)) is not None
-                }
-                # One moment in all records is that of the page, or of everybody's joining.
-                is_one = len(read) > 2 and len(set(read.values())) == 1
-                if len(read) >= share * len(said) and not is_one:
-                    found.append(MomentSlot(slot, attr, order, read, is_own, is_begun))
-                    break
-        return found
+            read = (self._moments_at(slot, attr, share, known) for attr in (*stamps, *_TIMES))
+            moments.append(next(filter(None, read), None))
+        return [moment for moment in moments if moment is not None]
+
+    def _moments_at(self, slot: Slot, attr: str, share: float, known: DateOrder | None) -> MomentSlot | None:
+        """Return the moments in an attribute of a slot, or in its text, None where they are few."""
+        is_own = not attr and any(node.css_first("*") is not None for node in slot.nodes.values())
+        texts = slot.own_texts() if is_own else slot.texts()
+        if attr:
+            texts = _attribute_texts(slot, attr)
+        is_begun = is_own and any(len(text) > len(until_time(text)) + _LABEL for text in texts.values())
+        if is_begun:
+            texts = {at: until_time(text) for at, text in texts.items()}
+        texts = {at: text for at, text in texts.items() if len(text) <= LONGEST_DATE}
+        if len(texts) < share * len(self.records):
+            return None
+        order = order_of(list(texts.values())) or known or order_by_age(texts, slot.texts())
+        # Whatever the order, all slots are read alike, and the pages tell it in the end.
+        dates = {at: moment_of(text, order or DateOrder.DMY) for at, text in texts.items()}
+        read = {at: moment for at, moment in dates.items() if moment is not None}
+        # One moment in all records is that of the page, or of everybody's joining.
+        is_one = len(read) > 2 and len(set(read.values())) == 1
+        if len(read) < share * len(texts) or is_one:
+            return None
+        return MomentSlot(slot, attr, order, read, is_own, is_begun)
 
     def body(self, authors: Mapping[int, str], apart: Sequence[Slot], skips: Callable[[str], bool]) -> Path | None:
         """Return the path of the element with nearly all words that are of this record alone, None without words.
@@ -171,15 +174,15 @@ class Slots:
         own = [
             (slot.path, {at: text for at, text in slot.own_texts().items() if not skips(text)})
             for slot in self.all
-            if not any(slot.path[: len(one.path)] == one.path for one in apart)
+            if not any(slot.path[: len(fixed.path)] == fixed.path for fixed in apart)
         ]
         # In a small forum all may have said the same.
-        some = [(path, said) for path, said in own if self.is_varying(said, authors)] or own
+        some = [(path, texts) for path, texts in own if self.is_varying(texts, authors)] or own
         mass: Counter[Path] = Counter()
-        for path, said in some:
+        for path, texts in some:
             for end in range(len(path) + 1):
                 # One very long text is not to decide.
-                mass[path[:end]] += sum(min(len(text), 300) for text in said.values())
+                mass[path[:end]] += sum(min(len(text), 300) for text in texts.values())
         if not mass[()]:
             return None
         best: Path = ()
@@ -192,27 +195,27 @@ class Slots:
                 return best
             best = most
 
-    def is_varying(self, said: Mapping[int, str], authors: Mapping[int, str]) -> bool:
+    def is_varying(self, values: Mapping[int, str], authors: Mapping[int, str]) -> bool:
         """Return whether texts are of each record alone: no labels, no function of the author, no moments."""
-        texts = list(said.values())
+        texts = list(values.values())
         if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
             return False
         # Of `12: ID:3f7a` only a label is left.
         plain = {re.sub(r"[A-Za-z]*\d[A-Za-z\d]*|\W+", "", text) for text in texts}
         if len(plain) < min(len(texts), _FEWEST_TEXTS):
             return False
-        return not are_moments(texts) and not is_of_author(said, authors) and not self._is_subject(said)
+        return not are_moments(texts) and not is_of_author(values, authors) and not self._is_subject(values)
 
-    def _is_subject(self, said: Mapping[int, str]) -> bool:
+    def _is_subject(self, texts: Mapping[int, str]) -> bool:
         """Return whether texts are a function of the page: `An old lamp`, and `Re: An old lamp` above each reply."""
-        if self._pages and all(len(page := self._pages.get(at, "")) > 4 and page in text for at, text in said.items()):
+        if self._pages and all(len(page := self._pages.get(at, "")) > 4 and page in text for at, text in texts.items()):
             return True
         titles: dict[str, str] = {}
-        for at, text in said.items():
+        for at, text in texts.items():
             page = self._pages.get(at, "")
             titles[page] = min(titles.get(page, text), text, key=len)
-        there = ((at, text, titles[self._pages.get(at, "")]) for at, text in said.items())
-        return is_of_author({at: title if text.endswith(title) else text for at, text, title in there}, self._pages)
+        named = ((at, text, titles[self._pages.get(at, "")]) for at, text in texts.items())
+        return is_of_author({at: title if text.endswith(title) else text for at, text, title in named}, self._pages)
 
     def page_of(self, at: int) -> str:
         """Return the name of a record's page."""
@@ -224,10 +227,10 @@ class Slots:
 
     def chrome(self, path: Path, authors: Mapping[int, str]) -> list[Slot]:
         """Return the outermost slots below a path that are labels, buttons, or functions of the author."""
-        found: list[Slot] = []
-        for slot in sorted(self.all, key=lambda one: len(one.path)):
+        chrome: list[Slot] = []
+        for slot in sorted(self.all, key=lambda outer: len(outer.path)):
             is_below = len(slot.path) > len(path) and slot.path[: len(path)] == path
-            if not is_below or any(slot.path[: len(one.path)] == one.path for one in found):
+            if not is_below or any(slot.path[: len(outer.path)] == outer.path for outer in chrome):
                 continue
             texts = {at: text for at, text in slot.texts().items() if text}
             plain = {re.sub(r"\d+", "", text) for text in texts.values()}
@@ -237,8 +240,13 @@ class Slots:
                 len(texts) >= _FEWEST_OF_AUTHORS
                 and ((not is_text and is_of_author(texts, authors)) or (often and self._is_subject(texts)))
             ):
-                found.append(slot)
-        return found
+                chrome.append(slot)
+        return chrome
+
+
+def _attribute_texts(slot: Slot, attr: str) -> dict[int, str]:
+    """Return the values of an attribute by record."""
+    return {at: text for at, node in slot.nodes.items() if (text := node.attributes.get(attr))}
 
 
 def node_at(record: LexborNode, path: Path) -> LexborNode | None:
@@ -246,13 +254,13 @@ def node_at(record: LexborNode, path: Path) -> LexborNode | None:
     node: LexborNode | None = record
     for step in path:
         seen: Counter[str] = Counter()
-        found = None
+        target = None
         for child in node.iter(include_text=False) if node is not None else ():
             kind = step_of(child)
             if f"{kind} {seen[kind]}" == step:
-                found = child
+                target = child
             seen[kind] += 1
-        node = found
+        node = target
     return node
 
 
@@ -280,11 +288,11 @@ def step_of(node: LexborNode) -> str:
 
 def _parted(slot: Slot) -> float:
     """Return the share of records in which an inner element has a part of the text."""
-    there = [
-        any(0 < len(one.text().strip()) < len(node.text().strip()) for one in node.css("*"))
+    parted = [
+        any(0 < len(inner.text().strip()) < len(node.text().strip()) for inner in node.css("*"))
         for node in slot.nodes.values()
     ]
-    return sum(there) / len(there)
+    return sum(parted) / len(parted)
 
 
 def _marks(node: LexborNode) -> str:

@@ -48,36 +48,36 @@ class ThreadRecords:
 
     def nodes(self, document: Document) -> list[LexborNode]:
         """Return the records of a page, with `siblings` boxes around all parts of each."""
-        found = find_all(document.root, self.css)
-        return joined(found) if self.siblings else found
+        nodes = find_all(document.root, self.css)
+        return joined(nodes) if self.siblings else nodes
 
     def parts(self, document: Document) -> list[LexborNode]:
         """Return the elements of a page that belong to records."""
-        found = find_all(document.root, self.css)
-        mine = {node.mem_id for node in found}
-        return [part for one in found for part in (one, *(followers(one, mine) if self.siblings else ()))]
+        nodes = find_all(document.root, self.css)
+        ids = {node.mem_id for node in nodes}
+        return [part for first in nodes for part in (first, *(followers(first, ids) if self.siblings else ()))]
 
     def leaves_out(self, documents: Sequence[Document]) -> bool:
         """Return whether pages have places of removed posts, which the narrowing leaves out."""
-        return any(len(one.root.css(self.bare)) > len(one.root.css(self.css)) for one in documents)
+        return any(len(document.root.css(self.bare)) > len(document.root.css(self.css)) for document in documents)
 
     def is_behind_post(self, documents: Sequence[Document]) -> bool:
         """Return whether a moment stands before the first record on all pages: that of a post which stands apart.
 
         The head of a thread may have the moment of the first record too, and is no post then.
         """
-        above = [self._moment_above(one) for one in documents]
-        firsts = [next(iter(self.nodes(one)), None) for one in documents]
-        return all(one is not None for one in above) and not all(
+        above = [self._moment_above(document) for document in documents]
+        firsts = [next(iter(self.nodes(document)), None) for document in documents]
+        return all(node is not None for node in above) and not all(
             head is not None and first is not None and _said(head) in set(map(_said, times_in(first)))
             for head, first in zip(above, firsts, strict=True)
         )
 
     def _moment_above(self, document: Document) -> LexborNode | None:
-        mine = {node.mem_id for node in self.parts(document)}
+        inside = {node.mem_id for node in self.parts(document)}
         times = {node.mem_id for node in times_in(document.root)}
         for node in document.root.css("body *"):
-            if node.mem_id in mine:
+            if node.mem_id in inside:
                 return None
             if node.mem_id in times:
                 return node
@@ -96,14 +96,17 @@ class ThreadRecords:
             start = at + 1 if char == " " and not depth else start
         beside, below = (f"{self.css} ~ {way}{self.css[start:]}" for way in ("", "* "))
         for css in (beside, below, f":is({beside}, {below})"):
-            if all(len(find_all(one.root, css)) + 1 == len(find_all(one.root, self.css)) for one in documents):
+            if all(
+                len(find_all(document.root, css)) + 1 == len(find_all(document.root, self.css))
+                for document in documents
+            ):
                 return css
         return beside
 
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
         """Return whether one record stands inside another."""
-        mine = {node.mem_id for node in nodes}
-        return any(is_in(node.parent, mine) for node in nodes)
+        ids = {node.mem_id for node in nodes}
+        return any(is_in(node.parent, ids) for node in nodes)
 
 
 def _said(moment: LexborNode) -> str:
@@ -113,14 +116,14 @@ def _said(moment: LexborNode) -> str:
 
 def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
     """Return possible comments, likeliest first: most of the page's words, a moment each and, if possible, ids."""
-    found: dict[tuple[str, str, bool], ThreadRecords] = {}
-    for sample in sorted(samples, key=lambda one: -len(one.document.page.body))[:2]:
+    hypotheses: dict[tuple[str, str, bool], ThreadRecords] = {}
+    for sample in sorted(samples, key=lambda hypothesis: -len(hypothesis.document.page.body))[:2]:
         for marked in marked_in(sample.document):
             for alike in (marked, _of_one_kind(marked, lambda node: str(node.tag)), _of_one_kind(marked, kind_of)):
-                one = _records(sample.document, alike, [other.document for other in samples])
-                if one is not None:
-                    found.setdefault((one.css, one.key, one.siblings), one)
-    return sorted(found.values(), key=lambda one: -one.score)[:MOST_HYPOTHESES]
+                hypothesis = _records(sample.document, alike, [other.document for other in samples])
+                if hypothesis is not None:
+                    hypotheses.setdefault((hypothesis.css, hypothesis.key, hypothesis.siblings), hypothesis)
+    return sorted(hypotheses.values(), key=lambda hypothesis: -hypothesis.score)[:MOST_HYPOTHESES]
 
 
 def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
@@ -129,7 +132,7 @@ def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
     usual, count = Counter(kinds).most_common(1)[0]
     if count < 3:
         return marked
-    kept = [at for at, one in enumerate(kinds) if one == usual]
+    kept = [at for at, name in enumerate(kinds) if name == usual]
     keys = [marked.keys[at] for at in kept] if marked.keys else []
     return replace(
         marked, records=[marked.records[at] for at in kept], nodes=[marked.nodes[at] for at in kept], keys=keys
@@ -142,12 +145,12 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
     css = _by_moment(document.root, css, marked.records) if css is not None and not marked.attr else css
     if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
         return None
-    has_own = all(one.mem_id == other.mem_id for one, other in zip(marked.records, marked.nodes, strict=True))
+    has_own = all(record.mem_id == other.mem_id for record, other in zip(marked.records, marked.nodes, strict=True))
     siblings = goes_on(marked.records)
     nodes = joined(marked.records) if siblings else marked.records
     place = ""
     if marked.attr and (siblings or not has_own):
-        every = [node for one in documents for node in ThreadRecords(css, siblings=siblings).nodes(one)]
+        every = [node for page in documents for node in ThreadRecords(css, siblings=siblings).nodes(page)]
         place = selector_in(every, [_mark_in(node, marked) for node in every]) or ""
         if not place:
             return None
@@ -162,7 +165,7 @@ def _records(document: Document, marked: PostIds, documents: Sequence[Document])
 def _by_way(root: LexborNode, marked: PostIds) -> str | None:
     """Return a selector by the way down to the mark, as for one in three rows of a table without classes."""
     ways = {
-        (str(record.tag), *(str(one.tag) for one in reversed([*takewhile(_is_not(record), upwards(node))])))
+        (str(record.tag), *(str(above.tag) for above in reversed([*takewhile(_is_not(record), upwards(node))])))
         for record, node in zip(marked.records, marked.nodes, strict=True)
     }
     if len(ways) != 1 or not marked.attr:
@@ -171,23 +174,23 @@ def _by_way(root: LexborNode, marked: PostIds) -> str | None:
     # Links to people stand beside the link of a post to itself.
     own = f"href*='#{marked.prefix}'" if marked.attr == "href" else marked.attr
     css = f"{tag}:has(> {' > '.join(way)}[{own}])" if way else ""
-    found = {one.mem_id for one in root.css(css)} if css else set()
-    return css if found == {one.mem_id for one in marked.records} else None
+    ids = {node.mem_id for node in root.css(css)} if css else set()
+    return css if ids == {record.mem_id for record in marked.records} else None
 
 
 def _by_moment(root: LexborNode, css: str, records: Sequence[LexborNode]) -> str:
     """Return a selector without the elements that have no moment where records have theirs, as lists in texts."""
-    mine = {one.mem_id for one in records}
-    if {one.mem_id for one in root.css(css)} == mine:
+    ids = {record.mem_id for record in records}
+    if {node.mem_id for node in root.css(css)} == ids:
         return css
     moments = [(record, node) for record in records for node in times_in(record)[:1]]
     ways = Counter(
-        tuple(str(one.tag) for one in reversed([*takewhile(_is_not(record), upwards(node))]))
+        tuple(str(above.tag) for above in reversed([*takewhile(_is_not(record), upwards(node))]))
         for record, node in moments
     )  # fmt: skip
     for way, _ in ways.most_common(1):
         narrower = f"{css}:has(> {' > '.join(way)})"
-        if way and {one.mem_id for one in root.css(narrower)} == mine:
+        if way and {node.mem_id for node in root.css(narrower)} == ids:
             return narrower
     return css
 
@@ -200,8 +203,10 @@ def _mark_in(record: LexborNode, marked: PostIds) -> LexborNode | None:
     """Return the element of a record with its id."""
     before = ".*#" * (marked.attr == "href") + re.escape(marked.prefix)
     form = re.compile(f"{before}(?:{'[0-9]+' if marked.keys[0].isdigit() else UUID.pattern})")
-    found = record.css(f"{marked.nodes[0].tag}[{marked.attr}]")
-    return next((one for one in found if form.fullmatch(one.attributes.get(marked.attr) or "")), None)
+    candidates = record.css(f"{marked.nodes[0].tag}[{marked.attr}]")
+    return next(
+        (candidate for candidate in candidates if form.fullmatch(candidate.attributes.get(marked.attr) or "")), None
+    )
 
 
 def _score(marked: PostIds, nodes: Sequence[LexborNode], *, siblings: bool) -> float:

@@ -40,9 +40,11 @@ def times_in(record: LexborNode) -> list[LexborNode]:
     marked = find_all(record, _MARKED)
     if marked:
         return [node for node in marked if node.tag == "time" or node.css_first(_MARKED) in (None, node)]
-    said = [node for node in record.css("*") if node.tag not in ("script", "style") and attribute_of(node) is not None]
-    mine = {node.mem_id for node in said}
-    inner = [node for node in said if not mine & {one.mem_id for one in node.css("*")} - {node.mem_id}]
+    stamped = [
+        node for node in record.css("*") if node.tag not in ("script", "style") and attribute_of(node) is not None
+    ]
+    ids = {node.mem_id for node in stamped}
+    inner = [node for node in stamped if not ids & {inside.mem_id for inside in node.css("*")} - {node.mem_id}]
     return inner or [node for node in find_all(record, _NAMED) if node.css_first(_NAMED) in (None, node)]
 
 
@@ -57,8 +59,8 @@ def attribute_of(node: LexborNode) -> str | None:
 
 def until_time(text: str) -> str:
     """Return the text up to the first time of day, the whole text without one: `Posted: May 5, 2008 3:14 pm`."""
-    found = re.match(UNTIL_TIME, " ".join(text.split()))
-    return with_clock(found.string, *found.span()) if found else text
+    match = re.match(UNTIL_TIME, " ".join(text.split()))
+    return with_clock(match.string, *match.span()) if match else text
 
 
 def is_moment(text: str) -> bool:
@@ -112,13 +114,13 @@ def order_of(texts: Sequence[str]) -> DateOrder | None:
     return min(orders) if len(orders) == 1 else None
 
 
-def order_by_age(said: Mapping[int, str], texts: Mapping[int, str]) -> DateOrder | None:
+def order_by_age(ages: Mapping[int, str], texts: Mapping[int, str]) -> DateOrder | None:
     """Return the order of dates without a day above 12, where texts beside tell their age, as `3 months ago`."""
-    shown = {at: moment for at in said if (moment := moment_of(texts[at])) is not None}
-    if not shown or not any(map(figures_in, said.values())):
+    shown = {at: moment for at in ages if (moment := moment_of(texts[at])) is not None}
+    if not shown or not any(map(figures_in, ages.values())):
         return None
     return min(
-        DateOrder, key=lambda order: sum(abs((moment_of(said[at], order) or 0) - age) for at, age in shown.items())
+        DateOrder, key=lambda order: sum(abs((moment_of(ages[at], order) or 0) - age) for at, age in shown.items())
     )
 
 

@@ -48,8 +48,8 @@ def aliased(lines: Iterable[str]) -> list[str]:
         value, key = match["value"], match["key"]
         name = names.get(value)
         names.setdefault(value, key + (str(len(names) + 1) if key in names.values() else ""))
-        said = f"*{name}" if name else f"&{names[value]} {value}"
-        written.append(f"{match['before']}{key}: {said}{'' if name else match['remark'] or ''}")
+        value_text = f"*{name}" if name else f"&{names[value]} {value}"
+        written.append(f"{match['before']}{key}: {value_text}{'' if name else match['remark'] or ''}")
     return written
 
 
