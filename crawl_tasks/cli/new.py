@@ -203,11 +203,11 @@ def find_address(address: str, settings: Settings) -> SiteAddress:
     proxy = read_proxy(settings.proxy.get_secret_value(), "CRAWL_PROXY")
     # Such a proxy looks the name up, and this machine may have no name server.
     is_known = not (proxy.host and proxy.looks_up_names) or is_literal(host) or is_local_name(host)
-    found = Resolver().addresses(host, _RESOLVED_WITHIN_S) if is_known else ()
-    if is_known and not found:
+    addresses = Resolver().addresses(host, _RESOLVED_WITHIN_S) if is_known else ()
+    if is_known and not addresses:
         raise ConfigError(f"{host}: has no address; check the spelling")
     # One private address among public ones is enough: the address guard would refuse the host, unless it is named.
-    if not all(map(is_public, found)):
+    if not all(map(is_public, addresses)):
         return place_of(address, private=True)
     if not settings.contact:
         raise ConfigError(

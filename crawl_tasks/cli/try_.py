@@ -170,14 +170,14 @@ def _show_all(
     tried: list[DryRun] = []
     for trial in trials:
         # One page of a kind shows the fields. The further ones are there to refute the rules.
-        is_first = not any(one.rows and one.request.stage is trial.request.stage for one in tried)
+        is_first = not any(other.rows and other.request.stage is trial.request.stage for other in tried)
         tried.append(trial)
         show(console, trial, opened, settings, save=save, whole=is_first)
     missing = list(dict.fromkeys([*missing, *missing_in(tried)]))
     checks = check_trials(opened.site, tried)
     if probe is not None and (by_feed := check_feed(probe, opened.site, tried)):
         checks.append(by_feed)
-    for check in sorted(checks, key=lambda one: not one.holds):
+    for check in sorted(checks, key=lambda check: not check.holds):
         word = "holds    " if check.holds else "[red]refuted[/]  "
         console.print(word + escape(printable(str(check), 300)), soft_wrap=True)
     for line in missing:
@@ -200,8 +200,8 @@ def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settin
     if trial.is_refused:
         console.print(escape(f"  not read: {printable(trial.error, 300)}"), soft_wrap=True)
     if trial.parsed is not None and not whole:
-        found = trial.parsed.items
-        console.print(f"  {counted(len(found.posts), 'post')}, {counted(len(found.comments), 'comment')}")
+        items = trial.parsed.items
+        console.print(f"  {counted(len(items.posts), 'post')}, {counted(len(items.comments), 'comment')}")
     elif trial.parsed is not None:
         kind = "comments" if stage is Stage.COMMENT else "posts"
         console.print(table_of(f"{len(trial.rows)} {kind}", trial.coverage()))
@@ -220,18 +220,18 @@ def table_of(title: str, coverage: Iterable[Coverage]) -> Table:
     table.add_column("field", no_wrap=True)
     table.add_column("filled in", justify="right", no_wrap=True)
     table.add_column("value", overflow="fold")
-    for one in coverage:
-        count = f"{one.filled} of {one.records}"
-        value = escape(printable(" ".join(shown(one).split()), 90)) if one.filled else "-"
-        table.add_row(one.field, count if one.filled else f"[yellow]{count}[/]", value)
+    for field in coverage:
+        count = f"{field.filled} of {field.records}"
+        value = escape(printable(" ".join(shown(field).split()), 90)) if field.filled else "-"
+        table.add_row(field.field, count if field.filled else f"[yellow]{count}[/]", value)
     return table
 
 
-def shown(one: Coverage) -> str:
+def shown(field: Coverage) -> str:
     """Return a value for people, times as dates in UTC."""
-    if one.field.endswith("_at") and one.sample.isdecimal():
-        return f"{datetime.fromtimestamp(int(one.sample), UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return one.sample
+    if field.field.endswith("_at") and field.sample.isdecimal():
+        return f"{datetime.fromtimestamp(int(field.sample), UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return field.sample
 
 
 def leads(trial: DryRun) -> list[str]:
@@ -241,9 +241,9 @@ def leads(trial: DryRun) -> list[str]:
         return []
     lines = []
     for stage in Stage:
-        found = [child.address for child in parsed.children if child.stage is stage]
-        if found:
-            lines.append(f"leads to {len(found)} {stage.value} page{'s' * (len(found) > 1)}, first {found[0]}")
+        pages = [child.address for child in parsed.children if child.stage is stage]
+        if pages:
+            lines.append(f"leads to {len(pages)} {stage.value} page{'s' * (len(pages) > 1)}, first {pages[0]}")
     if trial.request.stage is not Stage.POST and not any(c.stage is trial.request.stage for c in parsed.children):
         lines.append("no next page was found")
     return lines + [f"remark: {note}" for note in parsed.notes]
