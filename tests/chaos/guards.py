@@ -194,7 +194,7 @@ GUARDS = (
     Guard(
         "a request whose leases run out is parked after `max_attempts`",
         f"{LUA}/request/tick.lua",
-        "elseif attempt >= site.max_attempts then",
+        "elseif attempt >= site.terms.max_attempts then",
         "elseif false then",
         "poison",
         "does not end|is not parked|ran \\d+ times",
@@ -250,7 +250,7 @@ GUARDS = (
     Guard(
         "a page of a thread that is gone lowers its tail",
         f"{LUA}/request/commit.lua",
-        "  local tells_all = stage == 'post' or string.sub(ARGV[7], 1, 5) == 'gone:'\n",
+        "  local tells_all = stage == 'post' or string.sub(outcome, 1, 5) == 'gone:'\n",
         "  local tells_all = stage == 'post'\n",
         "tests/frontier/test_changes_between_scans.py",
         "failed",
@@ -258,11 +258,11 @@ GUARDS = (
     Guard(
         "each of two lists has its own word of a thread",
         f"{LUA}/lib/guard.lua",
-        "if is_other then write_own(t, older, high, low, mark) end",
+        "if is_other then write_own(t, older, address, rest, mark) end",
         "",
         "tests/frontier/test_two_lists.py",
         "failed",
-        also=("keep_own_word(t, older, high, low, mark, revision) end\n    return", "local _ = 0 end\n    return"),
+        also=("keep_own_word(t, older, address, rest, mark, revision) end\n    return", "local _ = 0 end\n    return"),
     ),
     Guard(
         "a database that was restored stays behind",
@@ -275,7 +275,7 @@ GUARDS = (
     Guard(
         "of the post pages of a thread the one that was leased last tells its tail",
         f"{LUA}/request/commit.lua",
-        "if tonumber(ARGV[3]) > token and (",
+        "if tonumber(token) > known_by and (",
         "if (",
         "tests/frontier/test_changes_between_scans.py",
         "failed",
