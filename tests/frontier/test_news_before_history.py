@@ -320,19 +320,6 @@ def test_a_priority_of_the_users_own_holds_for_what_is_found(crawl: SmallCrawl, 
     assert client.hget("test:s:demo", "levels:post") == b"6"
 
 
-def test_a_first_walk_that_an_older_version_began_goes_on_as_backfill(
-    frontier: Frontier, client: redis.Redis, watch: Watch
-) -> None:
-    watch(board("1"), window=50)
-    old = Request("demo", Stage.LIST, "1", "http://127.0.0.1/list/1/7", 7, "1")
-    frontier.admit("demo", [old])
-
-    end(frontier, take_list(frontier, client), *posts(3))
-
-    assert (levels(client, Stage.LIST), levels(client, Stage.POST)) == ({1: 1}, {1: 3})
-    assert client.hmget(BOARD, "open", "walk_open") == [b"0", b"1"]
-
-
 def test_the_list_pages_of_a_walk_are_no_part_of_the_budget_of_scans(
     frontier: Frontier, client: redis.Redis, watch: Watch
 ) -> None:

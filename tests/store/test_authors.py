@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
-from sqlalchemy import text
 
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.store.author_rows import AuthorCache
@@ -150,36 +148,3 @@ def test_a_row_has_the_time_of_our_clock_when_its_text_was_stored(store: Store) 
     assert version is not None
     assert first < second <= time.time()
     assert first < version <= time.time()
-
-
-def test_rows_of_the_version_before_have_no_such_time_until_they_change(new_url: Callable[[], str]) -> None:
-    url = new_url()
-    with Store(url) as store:
-        store.write([page(Comment("1", "7", 1.0, author="ann", body="b"))])
-        schema_3(store)
-
-    with Store(url) as store:
-        assert (crawled_at(store, "comments"), row(store, "comments")["author_id"]) == (None, None)
-        assert authors_of(store) == {}
-
-        store.write([page(Comment("1", "7", 2.0, author="ann", body="b"))])
-        assert crawled_at(store, "comments") is None
-
-        store.write([page(Comment("1", "7", 3.0, author="ann", author_id="12", body="b"))])
-        assert crawled_at(store, "comments") is not None
-        assert row(store, "comments")["author_id"] == "12"
-        assert authors_of(store)["12"] == "ann"
-
-
-def schema_3(store: Store) -> None:
-    """Make the database that of the version before."""
-    with store.database.writing() as connection:
-        for table in ("posts", "comments"):
-            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN author_id"))
-        for table in ("posts", "comments", "versions"):
-            connection.execute(text(f"ALTER TABLE {table} DROP COLUMN crawled_at"))
-        connection.execute(text("ALTER TABLE sites DROP COLUMN installation"))
-        connection.execute(text("ALTER TABLE posts DROP COLUMN placed_id"))
-        connection.execute(text("DROP TABLE removals"))
-        connection.execute(text("DROP TABLE authors"))
-        connection.execute(text("UPDATE meta SET value = '3' WHERE name = 'schema'"))

@@ -299,19 +299,3 @@ def test_status_and_check_say_why_nothing_is_fetched(command: Command, frontier:
         assert "the outbox is full: nothing is fetched while 1 pages wait" in said
         assert "1 page could not be stored and was rejected" in said
     assert "CrawlNoWorker" not in check
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (("fsck",), "`fsck` is `check --deep` now"),
-        (("fsck", "--json", "--mend"), "`fsck --mend` is `check --mend` now"),
-        (("alerts", "--to", "x", "--once"), "`alerts --once` is `check` now"),
-        (("doctor",), "`doctor` is `check` now"),
-        (("ledger", "one"), "`ledger` is `check` now"),
-    ],
-)
-def test_an_old_name_says_the_new_one(command: Command, words: tuple[str, ...], line: str) -> None:
-    result = command(*words)
-
-    assert (result.exit_code, result.output) == (2, f"crawl-tasks: {line}\n")
