@@ -5,4 +5,4 @@ items and store. The room monitor watches all of them. `worker/page_task.py` tel
 `worker/store_task.py` the life of a batch of items. Programs around the crawler import from `crawl_tasks.api`.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.watched.states import STATES, State
 from tests.watched.trial import Course, Trial
 
-MOST_S = 150.0
+MOST_S = 240.0
 HEAD = (
     "| state | told by all places | first told | by a rule | gone after mending | at fault |\n|---|---|---|---|---|---|"
 )

@@ -55,13 +55,17 @@ def is_last(typed: list[str]) -> bool:
 
 
 def type_it(there: Installation, typed: list[str]) -> Iterator[str]:
-    """Type a command, and return what is wrong with its end. A look may find failures."""
+    """Type a command, and return what is wrong with its end.
+
+    A look may find failures, and so may the reading of kept pages: here the forum is mended, and not the rules.
+    """
     if typed[0] in _ENDLESS:
         there.world.start(typed[0], sys.executable, "-m", "crawl_tasks", *typed)
         return
     words = [re.sub("|".join(_MADE_UP), lambda match: _MADE_UP[match[0]], word) for word in typed]
     code, text = there.command(*words)
-    if code != Exit.OK and not (code in (Exit.FAILURES, Exit.BACKEND) and is_look(typed)):
+    may_fail = is_look(typed) or "--revive" in typed
+    if code != Exit.OK and not (code in (Exit.FAILURES, Exit.BACKEND) and may_fail):
         yield f"{' '.join(words)} ended with {code}: {text.strip()[-200:]}"
     elif not text.strip():
         yield f"{' '.join(words)} says nothing"
