@@ -14,7 +14,7 @@ import click
 
 from crawl_tasks.cli.demo_report import DemoReport, report_row, report_text
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.run import PROCESSES
+from crawl_tasks.cli.run import process_options
 from crawl_tasks.cli.sites import show_published
 from crawl_tasks.cli.summary import report_of
 from crawl_tasks.cli.terminal import examples
@@ -50,24 +50,7 @@ from crawl_tasks.web.static_report import require_place, write_report
 @click.option("--mutate", is_flag=True, help="Add the posts and edits of the next generation to the forum first.")
 @click.option("--flower/--no-flower", default=True, show_default=True, help="Show workers and tasks in a browser.")
 @click.option("--workers/--no-workers", "has_workers", default=True, help="Start workers and beat.", show_default=True)
-@click.option(
-    "--list",
-    "lists",
-    metavar="N",
-    type=PROCESSES,
-    default=1,
-    show_default=True,
-    help="Number of processes for list pages.",
-)
-@click.option(
-    "--detail",
-    "details",
-    metavar="N",
-    type=PROCESSES,
-    default=1,
-    show_default=True,
-    help="Number of processes for posts and comments.",
-)
+@process_options
 @click.option(
     "--latency-ms",
     metavar="MS",

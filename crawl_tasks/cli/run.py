@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -34,7 +36,20 @@ from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.web.static_report import require_place, write_report
 
-PROCESSES = click.IntRange(0, 64)
+_Command = TypeVar("_Command", bound=Callable[..., object])
+_PROCESSES = click.IntRange(0, 64)
+
+
+def process_options(command: _Command) -> _Command:
+    """Add the options --list and --detail to a command: the numbers of processes for the two kinds of queues."""
+    by_option = {"list": ("lists", "list pages"), "detail": ("details", "posts and comments")}
+    # The last decorator is the first option.
+    for option, (name, pages) in reversed(by_option.items()):
+        command = click.option(
+            f"--{option}", name, metavar="N", type=_PROCESSES, default=1, show_default=True,
+            help=f"Number of processes for {pages}.",
+        )(command)  # fmt: skip
+    return command
 
 
 @click.command(
@@ -65,24 +80,7 @@ PROCESSES = click.IntRange(0, 64)
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write plots and numbers to FILE as HTML.",
 )
-@click.option(
-    "--list",
-    "lists",
-    metavar="N",
-    type=PROCESSES,
-    default=1,
-    show_default=True,
-    help="Number of processes for list pages.",
-)
-@click.option(
-    "--detail",
-    "details",
-    metavar="N",
-    type=PROCESSES,
-    default=1,
-    show_default=True,
-    help="Number of processes for posts and comments.",
-)
+@process_options
 @click.option("--threads", metavar="N", type=click.IntRange(1, 256), default=8, show_default=True,
               help="Pages that a process fetches at once.")  # fmt: skip
 @click.option("--flower/--no-flower", default=False, help="Show workers and tasks in a browser.")

@@ -9,6 +9,7 @@ from crawl_tasks.errors import CrawlError
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
+from crawl_tasks.frontier.sites import Sites
 from crawl_tasks.model import Operator
 from crawl_tasks.operate.decisions import store_decisions
 
@@ -16,39 +17,30 @@ LOOK_EVERY_S = 0.2
 
 
 def pause_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
-    """Lease nothing of some sites any more. Pages that are being fetched end.
-
-    Return whether the database has the decisions already.
-
-    Raises:
-        ConfigError: a site is not published any more.
-    """
-    for site, frontier in sites.items():
-        frontier.sites.pause(site, by)
-    return store_decisions(database_url, sites.values())
+    """Lease nothing of some sites any more. Pages that are being fetched end. Return and raise as `_decide`."""
+    return _decide(sites, Sites.pause, by, database_url)
 
 
 def drain_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
-    """Begin no scan of some sites any more, and finish their open requests.
-
-    Return whether the database has the decisions already.
-
-    Raises:
-        ConfigError: a site is not published any more.
-    """
-    for site, frontier in sites.items():
-        frontier.sites.drain(site, by)
-    return store_decisions(database_url, sites.values())
+    """Begin no scan of some sites any more, and finish their open requests. Return and raise as `_decide`."""
+    return _decide(sites, Sites.drain, by, database_url)
 
 
 def resume_sites(sites: Mapping[str, Frontier], by: Operator, database_url: str) -> bool:
-    """End the pause or the drain of some sites. Return whether the database has the decisions already.
+    """End the pause or the drain of some sites. Return and raise as `_decide`."""
+    return _decide(sites, Sites.resume, by, database_url)
+
+
+def _decide(
+    sites: Mapping[str, Frontier], decide: Callable[[Sites, str, Operator], object], by: Operator, database_url: str
+) -> bool:
+    """Decide about sites, and store the decisions. Return whether the database has them already.
 
     Raises:
         ConfigError: a site is not published any more.
     """
     for site, frontier in sites.items():
-        frontier.sites.resume(site, by)
+        decide(frontier.sites, site, by)
     return store_decisions(database_url, sites.values())
 
 
