@@ -70,7 +70,7 @@ lock: setup ## Write requirements.lock anew from pyproject.toml
 		--group dev --python-version 3.11 --output-file requirements.lock pyproject.toml
 
 docs: setup ## Write the generated pages and parts of pages anew, and the rules of Prometheus
-	@$(BIN)/python -m tests.generated
+	@$(BIN)/python -m tools.docs
 
 bench: setup ## Measure a crawl of a local forum of 5,000 pages
 	@$(BIN)/crawl-tasks bench $(OPTIONS)

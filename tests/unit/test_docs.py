@@ -14,7 +14,7 @@ from crawl_tasks.queues import DETAIL, QUEUES
 from crawl_tasks.settings import Settings
 from crawl_tasks.web.metrics import FAMILIES
 from tests.chaos.__main__ import PARTS
-from tests.site_reference import SECTIONS
+from tools.docs.site_reference import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated import settings_page
 from tests.unit.test_docs import PAGES, ROOT
+from tools.docs.generated import settings_page
 
 README_WORDS, PARAGRAPH_WORDS, BULLET_WORDS = 900, 90, 50
 LONGEST_PAGE, ALL_WORDS = 4000, 60_000

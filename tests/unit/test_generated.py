@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.generated import GENERATED, ROOT
+from tools.docs.generated import GENERATED, ROOT
 
 
 @pytest.mark.parametrize("name", GENERATED)

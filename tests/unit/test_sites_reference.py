@@ -6,7 +6,7 @@ from pathlib import Path
 
 from crawl_tasks.parse.site_parser import compile_parser
 from crawl_tasks.sites.loader import parse_site
-from tests.site_reference import SECTIONS
+from tools.docs.site_reference import SECTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "site-files.md"
 

@@ -1,4 +1,4 @@
-"""Files of the repository that are made from tables of the code: `make docs` writes them, a test holds them."""
+"""The table of generated files, and the pages of metrics, settings and database tables. A test holds each file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from crawl_tasks.sites import presets
 from crawl_tasks.sites.field_rules import COMMENT_FIELDS, POST_FIELDS, extra_fields
 from crawl_tasks.store import tables
 from crawl_tasks.web.metrics import FAMILIES
-from tests.commands_page import commands_page
-from tests.problems_page import problems_page
-from tests.site_reference import keys_page, presets_page
-from tests.wire_page import wire_page
+from tools.docs.commands_page import commands_page
+from tools.docs.problems_page import problems_page
+from tools.docs.site_reference import keys_page, presets_page
+from tools.docs.wire_page import wire_page
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "crawl.json"
 
 
@@ -105,7 +105,8 @@ def table_section(table: Table) -> str:
     ]
     for column in table.columns:
         unit = column.info.get(tables.UNIT, "")
-        kind = str(column.type.compile(dialect=postgresql.dialect())).partition(" COLLATE")[0].lower()
+        dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy has not annotated it
+        kind = str(column.type.compile(dialect=dialect)).partition(" COLLATE")[0].lower()
         terms = ", ".join(filter(None, (kind, unit, "or null" if column.nullable else "")))
         lines.append(f"- `{column.name}` ({terms}): {column.comment}")
     keys = ", ".join(f"`{column.name}`" for column in table.primary_key)
@@ -136,15 +137,4 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "crawl_tasks/web/dashboard.json": lambda _: DASHBOARD.read_text("utf-8"),
     "crawl_tasks/demo/demo.yaml": lambda _: (ROOT / "config" / "sites" / "demo.yaml").read_text("utf-8"),
 }
-"""By path the function that makes the text from the text that is there."""
-
-
-def main() -> None:
-    """Write all of them."""
-    for name, made in GENERATED.items():
-        path = ROOT / name
-        path.write_text(made(path.read_text("utf-8") if path.exists() else ""), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+"""By path the function that returns the text from the present one."""

@@ -42,7 +42,7 @@ def _list(rows: Iterable[Sequence[object]]) -> list[str]:
 
 def _ranges(statuses: Iterable[int]) -> str:
     """Return statuses in order, with `to` in a run of three or more."""
-    parts = []
+    parts: list[str] = []
     for _, run in groupby(enumerate(sorted(statuses)), lambda pair: pair[1] - pair[0]):
         numbers = [number for _, number in run]
         parts += [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 2 else map(str, numbers)

@@ -23,7 +23,8 @@ def commands_page(page: str) -> str:
 def _sections(group: click.Group, path: str, listed: dict[str, str]) -> Iterator[str]:
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
-        assert command is not None, name
+        if command is None:
+            raise LookupError(f"{path} {name}: listed, and not there")
         words = f"{path} {name}".strip()
         yield from _section(command, words, listed)
         if isinstance(command, click.Group):

@@ -1,0 +1,1 @@
+"""The generated pages and files of the repository, each made from tables of the code."""
