@@ -12,6 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from crawl_tasks.errors import BackendError, PageError
 from crawl_tasks.frontier.frontier import Frontier
@@ -36,6 +37,12 @@ RESULTS = 20
 LEAST = 5
 """Contradictions below which nothing is said."""
 
+ENDS_AFTER = 8
+"""Fitting pages of a kind in a row that end its contradiction, though most of the last RESULTS pages contradicted.
+
+Where each other page contradicts, so many in a row come once in some 500 pages.
+"""
+
 SAMPLE = 4
 """While the last pages of a stage fit, one of so many is checked. After a contradiction, each page is."""
 
@@ -46,6 +53,8 @@ AGAIN_S = 60.0
 """Seconds between two notes of a contradiction that lasts."""
 
 _RECORDS = "records"
+_OF_FEW = (_RECORDS, "pager")
+"""Kinds that few pages of a site have, so that two of them are told."""
 _PARTS = 10
 """Of so many pages one that loses records is too many."""
 
@@ -100,6 +109,16 @@ class _SiteMemory:
             return
         results.append("")
 
+    def forget_ended(self) -> None:
+        """Forget what contradicted before the last ENDS_AFTER pages of a kind, where all of these fit."""
+        for kind, results in self.results.items():
+            # Listed threads that are gone have a rule of their own, above. Lost records and unread pages are rare on a
+            # site that has them.
+            if kind == _LISTED or kind.startswith(_OF_FEW) or len(results) < ENDS_AFTER:
+                continue
+            if not any(islice(reversed(results), ENDS_AFTER)):
+                results.extend([""] * RESULTS)
+
 
 class PageValidation:
     """The watch of a fetching worker over its pages. Thread-safe."""
@@ -151,6 +170,7 @@ class PageValidation:
 
     def _news(self, name: str, memory: _SiteMemory) -> str | None:
         """Return what is to be noted now: a contradiction, empty for its end, None for nothing."""
+        memory.forget_ended()
         text = _text(memory.results)
         if not text and name in self._said and any(len(one) >= LEAST for one in memory.results.values()):
             del self._said[name]
@@ -174,7 +194,7 @@ def _text(results: dict[str, deque[str]]) -> str:
         # Few threads have a second page: two that no rule found are no chance, where it found no other. Records that
         # no rule reads are lost wherever they stand, and may be those of one kind of thread.
         has_lost = kind.startswith(_RECORDS)
-        least = 2 if has_lost or kind.startswith("pager") else LEAST
+        least = 2 if kind.startswith(_OF_FEW) else LEAST
         is_sample = kind == _LISTED and len(found) == RESULTS
         parts = _PARTS if has_lost else _PARTS_GONE if is_sample else 2
         if len(bad) >= least and parts * len(bad) >= len(found):

@@ -55,6 +55,20 @@ def test_a_template_that_changes_is_told_within_two_dozen_pages_and_until_it_is_
     assert shown(crawl, REPLIES + 2) == ""
 
 
+@pytest.mark.parametrize("mended", [page_validation.ENDS_AFTER - 1, page_validation.ENDS_AFTER])
+def test_a_contradiction_ends_with_eight_fitting_pages_in_a_row(crawl: SmallCrawl, mended: int) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    assert shown(crawl, REPLIES + 1, body="Please log in to read the whole discussion.") != ""
+
+    fill(crawl, REPLIES + 2)
+    counts = (f"{post} {REPLIES + (2 if number < mended else 1)}" for number, post in enumerate(THREADS))
+    crawl.forum.board("1", 1, *counts)
+    crawl.scan()
+
+    assert (said(crawl.frontier) == "") == (mended == page_validation.ENDS_AFTER)
+
+
 def test_one_text_in_all_threads_is_told(crawl: SmallCrawl) -> None:
     crawl.publish()
     shown(crawl, REPLIES)
