@@ -14,27 +14,21 @@ import click
 
 from crawl_tasks.cli.demo_report import DemoReport, report_row, report_text
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.run import process_options
+from crawl_tasks.cli.run import exit_of, process_options
 from crawl_tasks.cli.sites import show_published
 from crawl_tasks.cli.summary import report_of
 from crawl_tasks.cli.terminal import examples
 from crawl_tasks.demo import SITE_FILE
-from crawl_tasks.local.compare import compare_with_truth
 from crawl_tasks.local.demo_forum import ForumFiles, start_forum
 from crawl_tasks.local.jobs import Workers
-from crawl_tasks.local.signals import Terminated
-from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, watch
-from crawl_tasks.operate.demo import asked_pages, at_address, demo_settings, require_own_backends, start_anew
+from crawl_tasks.operate.crawl import Plan
+from crawl_tasks.operate.crawl_session import crawl
+from crawl_tasks.operate.demo import at_address, demo_result, demo_settings, require_own_backends, start_anew
 from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.operate.stored_counts import StoredCounts
-from crawl_tasks.operate.summary import crawl_stats
 from crawl_tasks.settings import load_settings
 from crawl_tasks.sites.loader import load_site
-from crawl_tasks.store.export import export
-from crawl_tasks.store.selection import RowSelection
-from crawl_tasks.store.upsert import Store
 from crawl_tasks.web.static_report import require_place, write_report
 
 
@@ -99,47 +93,20 @@ def _crawl(
 ) -> DemoReport:
     """Crawl the forum until idle or Ctrl-C, and compare the result with the ground truth."""
     files = ForumFiles(here.settings.state_dir)
-    start: Start | None = None
-    finish, code, flower = Finish.IDLE, Exit.OK, ""
-    try:
-        with here.supervisor, progress:
-            flower = start_processes(here, plan)
-            base = start_forum(here.supervisor, files, mutate=mutate, latency_ms=latency_ms)
-            plan = plan.of([at_address(plan.sites[0], base)])
-            progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
-            start = begin(here, plan, stored, show_published)
-            if not plan.has_workers:
-                progress.say(how_to_start_workers(here.settings.state_dir))
-            finish = watch(here, plan, start, stored, progress)
-            code = Exit.STANDSTILL if finish is Finish.STANDSTILL else Exit.OK
-    # Ctrl-C ends the crawl and not the report: a person who has seen enough wants to see the result so far.
-    except KeyboardInterrupt as stop:
-        finish, code = Finish.INTERRUPTED, Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
-        # Interrupted before the crawl began: there is nothing to report.
-        if start is None:
-            raise
-    end = snapshot_cells(here.cells, here.cells.find(["demo"]))
-    with Store(here.settings.database_url) as store:
-        export_file = here.settings.state_dir / "export.jsonl"
-        rows = export(store, str(export_file), RowSelection(sites=["demo"]))
-        comparisons = compare_with_truth(store, "demo", files.truth)
-    stats = crawl_stats(start, end, stored.now(), finish)
+
+    def begun(plan: Plan, flower: str) -> Plan:
+        base = start_forum(here.supervisor, files, mutate=mutate, latency_ms=latency_ms)
+        progress.say(f"demo forum: {base}" + (f"  Flower: {flower}" if flower else ""))
+        if not plan.has_workers:
+            progress.say(how_to_start_workers(here.settings.state_dir))
+        return plan.of([at_address(plan.sites[0], base)])
+
+    ended = crawl(here, plan, stored, progress, show_published, begun)
+    result = demo_result(here, files, stored, ended)
     page = here.settings.state_dir / "report.html"
-    write_report(page, report_of(here, start, end, progress.history, stats))
-    return DemoReport(
-        finish=finish,
-        stats=stats,
-        comparisons=comparisons,
-        end=end,
-        asked=asked_pages(files),
-        database=here.settings.database_url,
-        export=export_file,
-        exported_rows=rows,
-        page=page,
-        logs=here.supervisor.log_dir,
-        flower=flower,
-        early_code=code,
-    )
+    write_report(page, report_of(here, result.start, result.end, progress.history, result.stats))
+    code = exit_of(ended) or (Exit.OK if result.is_right else Exit.FAILURES)
+    return DemoReport(result, page, here.supervisor.log_dir, code)
 
 
 def how_to_start_workers(state_dir: Path) -> str:

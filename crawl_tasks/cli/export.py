@@ -18,7 +18,7 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.local.signals import Interrupts
 from crawl_tasks.logs import OutageLog, configure_logs
 from crawl_tasks.settings import load_settings
-from crawl_tasks.store.change_feed import export_changes
+from crawl_tasks.store.change_feed import check_feed, export_changes
 from crawl_tasks.store.export import count_rows, export
 from crawl_tasks.store.export_tree import export_partitions
 from crawl_tasks.store.output_format import FORMATS, OutputFormat, format_of
@@ -84,7 +84,7 @@ def command(
     names = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
     selection = replace(selection_of(choice), kind=ExportKind(kind), fields=names, has_versions=versions)
     if is_feed:
-        _check_feed(selection)
+        check_feed(selection)
     selection.sources()  # for its errors, before the database
     settings = load_settings()
     configure_logs(settings.log_format)
@@ -127,27 +127,6 @@ def _check_options(out: str, *, is_feed: bool, follow: bool, partition: bool, ve
         raise click.UsageError("--after and --follow write one file, of rows as they are now")
     if partition and out == "-":
         raise click.UsageError("--partition writes to a directory: -o DIRECTORY")
-
-
-def _check_feed(selection: RowSelection) -> None:
-    """Refuse choices with which a reader's copy would not end as the tables are."""
-    filters = {
-        "--board": selection.boards,
-        "--author": selection.authors,
-        "--state": selection.states,
-        "--since": selection.since,
-        "--until": selection.until,
-    }
-    if chosen := [name for name, value in filters.items() if value]:
-        raise click.UsageError(
-            f"--after and --follow take no {chosen[0]}: a row that changes and is chosen no more would stay with its"
-            " reader; take --site and --kind, and leave rows out where they are read"
-        )
-    keys = {"kind", "site", "post_id", "comment_id", "change_id"}
-    if selection.kind is ExportKind.POSTS:
-        keys.remove("comment_id")
-    if selection.fields and (missing := sorted(keys - set(selection.fields))):
-        raise click.UsageError(f"--fields of changes need {', '.join(missing)} too, to know a row and a removed one by")
 
 
 def _export_feed(

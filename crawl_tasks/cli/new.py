@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -18,25 +16,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from crawl_tasks import __version__
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.terminal import examples
-from crawl_tasks.discovery import PUBLIC_PACE_S, HttpProbe, SiteAddress, place_of, propose_site_file
+from crawl_tasks.cli.terminal import examples, named_addresses
 from crawl_tasks.errors import ConfigError, CrawlError
-from crawl_tasks.fetch.address_guard import is_literal, is_local_name, is_public
-from crawl_tasks.fetch.resolver import Resolver
 from crawl_tasks.logs import printable
-from crawl_tasks.operate.one_page import one_fetcher
-from crawl_tasks.permissions import write_public
-from crawl_tasks.proxy import read_proxy
+from crawl_tasks.operate.new_site import NewSite, NewSiteFile, by_host, write_site_file
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.presets import engine_names
 
 if TYPE_CHECKING:
-    from crawl_tasks.discovery import Findings, SiteProposal
+    from crawl_tasks.discovery import Findings
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
-_RESOLVED_WITHIN_S = 10.0
 WIDTH = 110
 """Characters of a line of the summary."""
 MOST_HOSTS = 8
@@ -82,54 +73,16 @@ def command(
         raise ConfigError(f"--engine: there is no preset {engine!r}; there are: {', '.join(engine_names())}")
     if name is not None and not NAME.fullmatch(name):
         raise ConfigError(f"--name: {name!r} is none; write up to 32 of a-z, 0-9, - and _, a letter or digit first")
-    options = partial(_NewOptions, name=name, output=output, is_forced=force, engine=engine)
+    wanted = partial(NewSite, name=name, output=output, engine=engine, is_forced=force)
     if source is not None:
-        lines = map(str.strip, Path(source).read_text("utf-8").splitlines())
-        all_options = [options(line) for line in dict.fromkeys(lines) if line and not line.startswith("#")]
-        ctx.exit(Exit.OK if _look_at_all(all_options, settings) else Exit.FAILURES)
-    result = _look_at(options(address or ""), settings)
+        addresses = dict.fromkeys(named_addresses(Path(source).read_text("utf-8").splitlines()))
+        ctx.exit(Exit.OK if _look_at_all(map(wanted, addresses), settings) else Exit.FAILURES)
+    result = write_site_file(wanted(address or ""), settings)
     _show(result, is_printed=output == "-")
     ctx.exit(Exit.FAILURES if result.proposed.refuted else Exit.OK)
 
 
-class _NewOptions(NamedTuple):
-    """One address to look at, and the options for its site file."""
-
-    address: str
-    name: str | None
-    output: str | None
-    is_forced: bool
-    engine: str | None
-
-
-class _NewResult(NamedTuple):
-    """A site file that was written to `path`. `asked` counts the requests."""
-
-    path: Path
-    proposed: SiteProposal
-    asked: int
-
-
-def _look_at(options: _NewOptions, settings: Settings) -> _NewResult:
-    """Look at a forum, and write its file unless it is for the terminal.
-
-    Raises:
-        CrawlError: there is no forum, or a file stands there already.
-    """
-    place = find_address(options.address, settings)
-    name = options.name or place.name()
-    path = settings.sites_dir / f"{name}.yaml" if options.output is None else Path(options.output)
-    # Before the first request: three dozen pages would be fetched, only to refuse the result.
-    if options.output != "-" and path.exists() and not options.is_forced:
-        raise ConfigError(f"{path}: is there already; --force replaces it, --name chooses another")
-    probe = open_probe(place, settings)
-    proposed = propose_site_file(probe, place, name, options.engine, contact=settings.contact, origin=str(path))
-    if options.output != "-":
-        write_public(path, proposed.text)
-    return _NewResult(path, proposed, len(probe.asked))
-
-
-def _show(result: _NewResult, *, is_printed: bool) -> None:
+def _show(result: NewSiteFile, *, is_printed: bool) -> None:
     """Show a summary of the findings, and the site file itself if it `is_printed`.
 
     The summary goes to standard error, so that `-o -` writes nothing but the site file to standard output.
@@ -149,16 +102,13 @@ def _show(result: _NewResult, *, is_printed: bool) -> None:
         click.echo(f"next      {mend}crawl-tasks try {proposed.findings.name}", err=True)
 
 
-def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool:
+def _look_at_all(wanted: Iterable[NewSite], settings: Settings) -> bool:
     """Look at forums, those of one host one after the other, and show a table. Return whether all files are right."""
-    hosts: dict[str, list[_NewOptions]] = {}
-    for options in all_options:
-        hosts.setdefault(_host_name(options.address), []).append(options)
     table = Table("address", "file", "sure", "what it takes", box=SIMPLE_HEAD)
     console = Console(width=None if Console().is_terminal else 160, highlight=False)
     is_right = True
     with ThreadPoolExecutor(MOST_HOSTS) as pool:
-        for rows in pool.map(partial(_rows, settings), hosts.values()):
+        for rows in pool.map(partial(_rows, settings), by_host(wanted)):
             for cells, is_well in rows:
                 is_right = is_right and is_well
                 table.add_row(*(escape(printable(cell, 200)) for cell in cells))
@@ -166,62 +116,22 @@ def _look_at_all(all_options: Sequence[_NewOptions], settings: Settings) -> bool
     return is_right
 
 
-def _host_name(address: str) -> str:
-    """Return the name for an address. Two hosts with one name would write one file, and count as one."""
-    with suppress(CrawlError):
-        return place_of(address).name()
-    return address
+def _rows(settings: Settings, sites: Sequence[NewSite]) -> list[tuple[tuple[str, str, str, str], bool]]:
+    """Return the table's rows of the sites of one host."""
+    return [_row(site, settings) for site in sites]
 
 
-def _rows(settings: Settings, all_options: Sequence[_NewOptions]) -> list[tuple[tuple[str, str, str, str], bool]]:
-    """Return the table's rows of the addresses of one host."""
-    return [_row(options, settings) for options in all_options]
-
-
-def _row(options: _NewOptions, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
-    """Return the table's row of an address, and whether its file is right."""
+def _row(site: NewSite, settings: Settings) -> tuple[tuple[str, str, str, str], bool]:
+    """Return the table's row of a site, and whether its file is right."""
     try:
-        result = _look_at(options, settings)
+        result = write_site_file(site, settings)
     except CrawlError as error:
-        return (options.address, "none", "", str(error)), False
+        return (site.address, "none", "", str(error)), False
     proposed = result.proposed
     held = sum(check.holds for check in proposed.checks)
     sure = f"{held} of {len(proposed.checks)} checks hold"
     takes = "; ".join(proposed.refuted[:2]) or f"nothing: crawl-tasks try {proposed.findings.name}"
-    return (options.address, result.path.name, sure, takes), not proposed.refuted
-
-
-def find_address(address: str, settings: Settings) -> SiteAddress:
-    """Return an address, with the knowledge whether its host is private.
-
-    Raises:
-        ConfigError: the host has no IP address, or is public while CRAWL_CONTACT is not set.
-        RefusedAddress: the text is no address.
-    """
-    place = place_of(address)
-    host = (urlsplit(place.url).hostname or "").strip("[]")
-    proxy = read_proxy(settings.proxy.get_secret_value(), "CRAWL_PROXY")
-    # Such a proxy looks the name up, and this machine may have no name server.
-    is_known = not (proxy.host and proxy.looks_up_names) or is_literal(host) or is_local_name(host)
-    addresses = Resolver().addresses(host, _RESOLVED_WITHIN_S) if is_known else ()
-    if is_known and not addresses:
-        raise ConfigError(f"{host}: has no address; check the spelling")
-    # One private address among public ones is enough: the address guard would refuse the host, unless it is named.
-    if not all(map(is_public, addresses)):
-        return place_of(address, private=True)
-    if not settings.contact:
-        raise ConfigError(
-            f"{place.base} is public, so its operator must be able to reach you; "
-            "set CRAWL_CONTACT to a page or an e-mail address of yours"
-        )
-    return place
-
-
-def open_probe(place: SiteAddress, settings: Settings) -> HttpProbe:
-    """Return the HTTP probe for an address, with the pace of a guest on public hosts."""
-    agent = f"crawl_tasks/{__version__}" + (f" (+{settings.contact})" if settings.contact else "")
-    pace_s = 0.0 if place.private else PUBLIC_PACE_S
-    return HttpProbe(one_fetcher(settings), place.policy(agent), pace_s=pace_s, drops_sessions=True)
+    return (site.address, result.path.name, sure, takes), not proposed.refuted
 
 
 def summary(findings: Findings, asked: int) -> list[str]:

@@ -23,7 +23,9 @@ from crawl_tasks.model import Reach
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.output_language import gettext, use_language
 from crawl_tasks.monitor.progress import Progress
-from crawl_tasks.operate.crawl import Finish, Plan, Start, begin, start_processes, tell_end, watch
+from crawl_tasks.operate.crawl import Finish, Plan, tell_end
+from crawl_tasks.operate.crawl_session import CrawlEnd
+from crawl_tasks.operate.crawl_session import crawl as crawl_session
 from crawl_tasks.operate.local_environment import LocalEnvironment, local_environment
 from crawl_tasks.operate.site_files import checked_sites
 from crawl_tasks.operate.stored_counts import StoredCounts
@@ -138,34 +140,35 @@ def command(
     ctx.exit(code)
 
 
+def exit_of(ended: CrawlEnd) -> Exit:
+    """Return the exit code of the way in which a crawl ended. What it found may still make it another."""
+    if ended.stopped_by is not None:
+        return Exit.TERMINATED if isinstance(ended.stopped_by, Terminated) else Exit.INTERRUPTED
+    return Exit.STANDSTILL if ended.finish is Finish.STANDSTILL else Exit.OK
+
+
 def crawl(
     here: LocalEnvironment, plan: Plan, stored: StoredCounts, progress: Progress, report: Path | None = None
 ) -> tuple[int, list[str]]:
     """Crawl to the end of the plan, print the summary, write the report; return the exit code and the failures."""
-    start: Start | None = None
-    finish, code = Finish.IDLE, Exit.OK
-    try:
-        with here.supervisor, progress:
-            flower = start_processes(here, plan)
-            if flower:
-                progress.say(f"Flower: {flower}")
-            start = begin(here, plan, stored, show_published)
-            finish = watch(here, plan, start, stored, progress)
-            # Before the end of a crawl that was interrupted, threads are on their way.
-            while finish is Finish.IDLE and note_short_threads(here, plan, stored):
-                finish = watch(here, plan, start, stored, progress)
-            code = Exit.STANDSTILL if finish is Finish.STANDSTILL else Exit.OK
-    except KeyboardInterrupt as stop:
-        finish = Finish.INTERRUPTED
-        code = Exit.TERMINATED if isinstance(stop, Terminated) else Exit.INTERRUPTED
+
+    def begun(plan: Plan, flower: str) -> Plan:
+        if flower:
+            progress.say(f"Flower: {flower}")
+        return plan
+
+    ended = crawl_session(
+        here, plan, stored, progress, show_published, begun, lambda: note_short_threads(here, plan, stored)
+    )
     for frontier in here.cells:
         frontier.sites.run_only((), 0)
+    start, code = ended.start, exit_of(ended)
     # Interrupted before the crawl began: there is nothing to sum up.
     if start is None:
         return code, []
-    tell_end(here.cells, plan.sites, finish)
+    tell_end(here.cells, plan.sites, ended.finish)
     end = snapshot_cells(here.cells, here.cells.find(site.name for site in plan.sites))
-    stats = crawl_stats(start, end, stored.now(), finish)
+    stats = crawl_stats(start, end, stored.now(), ended.finish)
     click.echo(gettext("crawl stats"))
     click.echo(stats_text(stats))
     for site in end.sites:

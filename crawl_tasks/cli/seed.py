@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TextIO
 
@@ -11,7 +10,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.selection_options import SinceOption
-from crawl_tasks.cli.terminal import examples
+from crawl_tasks.cli.terminal import examples, named_addresses
 from crawl_tasks.logs import printable
 from crawl_tasks.model import Reach
 from crawl_tasks.monitor.humanize import counted
@@ -79,7 +78,7 @@ def command(
         is_whole=whole,
     )
     refused = 0
-    targets = {"board": boards, "post": posts, "url": chain(urls, wanted_lines(addresses or ()))}
+    targets = {"board": boards, "post": posts, "url": chain(urls, named_addresses(addresses or ()))}
     for kind, texts in targets.items():
         for text in texts:
             is_taken, verdict = seed_run.ask(kind, text)
@@ -99,11 +98,3 @@ def _ask_again(seed_run: SeedRun, version: str) -> int:
     if refused:
         click.echo(f"refused, gate.max_backlog is reached: {counted(refused, 'page')}; again when the others are read")
     return refused
-
-
-def wanted_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Return the lines with an address: no comments and blanks, and no byte order mark."""
-    for line in lines:
-        text = line.removeprefix("\ufeff").strip()
-        if text and not text.startswith("#"):
-            yield text

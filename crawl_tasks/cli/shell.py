@@ -7,10 +7,10 @@ import importlib.util
 
 import click
 
-from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.cli.terminal import examples
-from crawl_tasks.cli.try_ import open_probe as open_site_probe
 from crawl_tasks.errors import CrawlError
+from crawl_tasks.operate.new_site import find_address, open_probe
+from crawl_tasks.operate.one_page import site_probe
 from crawl_tasks.operate.shell import known_page, offers
 from crawl_tasks.settings import load_settings
 
@@ -38,7 +38,7 @@ def command(url: str, source: str | None) -> None:
     settings = load_settings()
     opened, request = known_page(settings, url)
     if opened is not None and request is not None:
-        page = open_site_probe(opened, settings).page(request.address)
+        page = site_probe(opened, settings).page(request.address)
     else:
         place = find_address(url, settings)
         page = open_probe(place, settings).page(place.url)

@@ -1,10 +1,11 @@
-"""The terminal side of all commands: examples in help texts, JSON, and the name of this program."""
+"""The terminal side of all commands: examples in help texts, lists of addresses, JSON, the name of this program."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -29,3 +30,11 @@ def own_name() -> str:
     if shutil.which("crawl-tasks"):
         return "crawl-tasks"
     return "python -m crawl_tasks" if Path(sys.argv[0]).name == "__main__.py" else sys.argv[0]
+
+
+def named_addresses(lines: Iterable[str]) -> Iterator[str]:
+    """Return the lines with an address: no comments and blanks, and no byte order mark."""
+    for line in lines:
+        text = line.removeprefix("\ufeff").strip()
+        if text and not text.startswith("#"):
+            yield text

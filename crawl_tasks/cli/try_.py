@@ -17,7 +17,6 @@ from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import echo_json, examples
 from crawl_tasks.discovery import (
-    PUBLIC_PACE_S,
     Coverage,
     DryRun,
     HttpProbe,
@@ -30,19 +29,14 @@ from crawl_tasks.discovery import (
     save_case,
     try_site,
 )
-from crawl_tasks.errors import ParseError
 from crawl_tasks.fetch.redaction import items_without, redacted
-from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import Selection
-from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.logs import for_terminal, printable
-from crawl_tasks.model import Stage, State
+from crawl_tasks.model import Stage
 from crawl_tasks.monitor.humanize import counted
-from crawl_tasks.operate.one_page import by_address, one_fetcher, page_row
-from crawl_tasks.operate.publish import publisher_of
+from crawl_tasks.operate.one_page import by_address, one_fetcher, page_row, site_probe
+from crawl_tasks.operate.publish import republish
 from crawl_tasks.operate.site_choice import chosen_sites
 from crawl_tasks.operate.site_files import checked_sites, file_of
-from crawl_tasks.registry.site_publisher import is_public, publish_site
 from crawl_tasks.registry.site_registry import CompiledSite, compile_site
 from crawl_tasks.settings import Settings, load_settings
 from crawl_tasks.sites.item_steps import read_steps
@@ -100,7 +94,7 @@ def _read_site(name: str, settings: Settings, url: str | None, *, save: bool) ->
     """Fetch a page of each stage, or one address. Return whether no field is missing."""
     [site] = checked_sites(settings, (name,))
     opened = compile_site(site, settings.contact)
-    probe = open_probe(opened, settings)
+    probe = site_probe(opened, settings)
     trials = [attempt(probe, opened, by_address([site], url)[1])] if url else try_site(probe, opened)
     more = [] if site.boards or url else ["boards: the site file names none; add some, or give --url"]
     return _show_all(trials, opened, settings, more, save=save, probe=probe)
@@ -143,18 +137,12 @@ def _read_kept(name: str, settings: Settings, stages: list[Stage], *, save: bool
     if not _show_all(trials, opened, settings, [], save=save):
         return False
     if revive:
-        publish_site(frontier, site, settings.contact, publisher_of(settings))
-        _retry_parked(frontier, name, sorted({kept.request.stage for kept in pages}))
+        total = republish(frontier, site, settings, sorted({kept.request.stage for kept in pages}))
+        click.echo(f"{name} is published; {total} parked requests are ready again")
     else:
         read = counted(len(pages), "page")
         click.echo(f"all that is kept, {read}, is read; let them go with: crawl-tasks try {name} --kept --revive")
     return True
-
-
-def _retry_parked(frontier: Frontier, name: str, stages: list[Stage]) -> None:
-    total = sum(frontier.kept_pages.reopen(name, stage) for stage in stages)
-    total += Admin(frontier).failed.requests.retry(Selection(name, State.PARKED, ParseError.reason))
-    click.echo(f"{name} is published; {total} parked requests are ready again")
 
 
 def _show_all(
@@ -183,12 +171,6 @@ def _show_all(
     for line in missing:
         console.print(escape(printable(f"missing  {line}", 300)), soft_wrap=True)
     return not missing and all(check.holds for check in checks)
-
-
-def open_probe(opened: CompiledSite, settings: Settings) -> HttpProbe:
-    """Return an HTTP probe with the pace of the site file, at least a second between requests to public hosts."""
-    pace_s = max(opened.site.gate.delay_s, PUBLIC_PACE_S) if is_public(opened.site) else 0.0
-    return HttpProbe(one_fetcher(settings), opened.policy, pace_s=pace_s)
 
 
 def show(console: Console, trial: DryRun, opened: CompiledSite, settings: Settings, *, save: bool, whole: bool) -> None:

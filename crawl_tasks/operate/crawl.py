@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib.util import find_spec
@@ -45,8 +46,8 @@ SILENCE_ALLOWED_S = 60.0
 HOW_TO_RECOVER = "crawl-tasks recover (CRAWL_RECOVER=auto does so by itself); the run goes on after it"
 
 
-class ProgressReport(Protocol):
-    """The report of a crawl while it runs, as on a terminal."""
+class ProgressReport(AbstractContextManager[object], Protocol):
+    """The report of a crawl while it runs, as on a terminal, which it holds as a context."""
 
     def say(self, line: str) -> None:
         """Show a line that stays."""

@@ -1,22 +1,33 @@
-"""The place of the demo, apart from other crawls, and the requests that its forum counted."""
+"""The place of the demo, apart from other crawls, and its result beside the ground truth."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from crawl_tasks.errors import ConfigError
-from crawl_tasks.local.compare import needless_requests, requests_by_path
+from crawl_tasks.local.compare import Comparison, compare_with_truth, needless_requests, requests_by_path
 from crawl_tasks.local.demo_forum import ForumFiles
 from crawl_tasks.local.embedded import URL_FILE, end_left_over
 from crawl_tasks.local.state_lock import StateLock
+from crawl_tasks.monitor.cell_snapshots import snapshot_cells
+from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.operate.connection import connect_cells, is_redis_configured
+from crawl_tasks.operate.crawl import Finish, Start
+from crawl_tasks.operate.crawl_session import CrawlEnd
+from crawl_tasks.operate.local_environment import LocalEnvironment
+from crawl_tasks.operate.stored_counts import StoredCounts
+from crawl_tasks.operate.summary import Stats, crawl_stats, is_clean
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.crawl_policy import Interval
 from crawl_tasks.sites.schema import Site
+from crawl_tasks.store.export import export
 from crawl_tasks.store.queries import counts
+from crawl_tasks.store.selection import RowSelection
 from crawl_tasks.store.upsert import Store
 
 ONE_SCAN = Interval(min_s=3600, start_s=3600, max_s=3600)
@@ -104,3 +115,51 @@ def asked_pages(files: ForumFiles) -> Asked:
     # The forum's own log is the independent witness: our counters could be wrong in the same way as the crawl.
     truth = json.loads(files.truth.read_text("utf-8"))
     return Asked(len(truth["paths"]), requests_by_path(files.log), needless_requests(files.log))
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """The result of a demo run. The comparisons are by kind of row, `export` is a file of `exported_rows` rows."""
+
+    finish: Finish
+    flower: str
+    start: Start
+    stats: Stats
+    comparisons: Mapping[str, Comparison]
+    end: Snapshot
+    asked: Asked
+    database: str
+    export: Path
+    exported_rows: int
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether the database equals the ground truth and every ledger balances."""
+        return all(comparison.is_equal for comparison in self.comparisons.values()) and is_clean(self.end)
+
+
+def demo_result(here: LocalEnvironment, files: ForumFiles, stored: StoredCounts, ended: CrawlEnd) -> DemoResult:
+    """Export what is stored, compare it with the ground truth, and return that with the statistics.
+
+    Raises:
+        KeyboardInterrupt: the crawl was interrupted before it began.
+    """
+    if ended.start is None:
+        raise ended.stopped_by or KeyboardInterrupt
+    end = snapshot_cells(here.cells, here.cells.find(["demo"]))
+    export_file = here.settings.state_dir / "export.jsonl"
+    with Store(here.settings.database_url) as store:
+        rows = export(store, str(export_file), RowSelection(sites=["demo"]))
+        comparisons = compare_with_truth(store, "demo", files.truth)
+    return DemoResult(
+        finish=ended.finish,
+        flower=ended.flower,
+        start=ended.start,
+        stats=crawl_stats(ended.start, end, stored.now(), ended.finish),
+        comparisons=comparisons,
+        end=end,
+        asked=asked_pages(files),
+        database=here.settings.database_url,
+        export=export_file,
+        exported_rows=rows,
+    )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from crawl_tasks.discovery import PUBLIC_PACE_S, HttpProbe
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.fetch.fetcher import Fetcher, build_fetcher
 from crawl_tasks.model import Fetched, Items, Parsed, Request
+from crawl_tasks.registry.site_publisher import is_public
+from crawl_tasks.registry.site_registry import CompiledSite
 from crawl_tasks.settings import Settings
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.schema import Site
@@ -38,6 +41,12 @@ def one_fetcher(settings: Settings) -> Fetcher:
     return build_fetcher(
         settings.http_client, threads=1, ca_file=settings.ca_file, proxy=proxy, is_sandboxed=settings.render_sandbox
     )
+
+
+def site_probe(opened: CompiledSite, settings: Settings) -> HttpProbe:
+    """Return an HTTP probe with the pace of the site file, at least a second between requests to public hosts."""
+    pace_s = max(opened.site.gate.delay_s, PUBLIC_PACE_S) if is_public(opened.site) else 0.0
+    return HttpProbe(one_fetcher(settings), opened.policy, pace_s=pace_s)
 
 
 def page_row(request: Request, fetched: Fetched, parsed: Parsed) -> dict[str, object]:

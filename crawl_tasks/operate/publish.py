@@ -6,10 +6,12 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crawl_tasks.errors import ConfigError, RedisUnreachable, StoreError
+from crawl_tasks.errors import ConfigError, ParseError, RedisUnreachable, StoreError
+from crawl_tasks.frontier.admin.admin import Admin
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.model import Operator
+from crawl_tasks.model import Operator, Stage, State
 from crawl_tasks.monitor.problems.kinds import Problem
 from crawl_tasks.operate.site_files import hosts_of
 from crawl_tasks.registry.site_publisher import publish_site, read_or_none
@@ -58,6 +60,14 @@ def _publish(settings: Settings, cells: Cells, site: Site, announce: Callable[[P
         result = PublishResult(site.name, replaced=replaced, old_rules=old_rules, ready_again=moved)
     announce(result)
     return result
+
+
+def republish(frontier: Frontier, site: Site, settings: Settings, stages: Iterable[Stage]) -> int:
+    """Publish a mended site and make the pages of these stages ready that its rules could not read. Return how many."""
+    publish_site(frontier, site, settings.contact, publisher_of(settings))
+    total = sum(frontier.kept_pages.reopen(site.name, stage) for stage in stages)
+    parked = Selection(site.name, State.PARKED, ParseError.reason)
+    return total + Admin(frontier).failed.requests.retry(parked)
 
 
 def publisher_of(settings: Settings) -> str:

@@ -19,7 +19,7 @@ from crawl_tasks.store.export import EVERYTHING, JSON_LINES, stream, writing
 from crawl_tasks.store.ledger_notes import read_changes
 from crawl_tasks.store.output_format import OutputFormat
 from crawl_tasks.store.rows import Row
-from crawl_tasks.store.selection import REMOVED, RowSelection, Source
+from crawl_tasks.store.selection import REMOVED, ExportKind, RowSelection, Source
 from crawl_tasks.store.upsert import Store
 
 _ANEW: Final = "begin again with an empty copy and --after 0"
@@ -132,3 +132,28 @@ def _rows_where(
     with closing(stream(connection, query, source)) as rows:
         for row, [number] in rows:
             yield cast("int", number or 0), source, row
+
+
+def check_feed(selection: RowSelection) -> None:
+    """Refuse choices with which a reader's copy would not end as the tables are.
+
+    Raises:
+        ConfigError: a row that changes could leave the selection, or the columns do not identify a row.
+    """
+    filters = {
+        "--board": selection.boards,
+        "--author": selection.authors,
+        "--state": selection.states,
+        "--since": selection.since,
+        "--until": selection.until,
+    }
+    if chosen := [name for name, value in filters.items() if value]:
+        raise ConfigError(
+            f"--after and --follow take no {chosen[0]}: a row that changes and is chosen no more would stay with its"
+            " reader; take --site and --kind, and leave rows out where they are read"
+        )
+    keys = {"kind", "site", "post_id", "comment_id", "change_id"}
+    if selection.kind is ExportKind.POSTS:
+        keys.remove("comment_id")
+    if selection.fields and (missing := sorted(keys - set(selection.fields))):
+        raise ConfigError(f"--fields of changes need {', '.join(missing)} too, to know a row and a removed one by")

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import pytest
 
-from crawl_tasks.cli.try_ import open_probe
 from crawl_tasks.discovery.proof.checks import check_trials
 from crawl_tasks.discovery.proof.dry_run import DryRun, missing_in, try_site
 from crawl_tasks.discovery.proof.site_check import FEW
 from crawl_tasks.model import Post, Stage
+from crawl_tasks.operate.one_page import site_probe
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import load_settings
@@ -194,7 +194,7 @@ def shown_by(site: Site) -> Iterator[str]:
 
 def tried_pages(site: Site) -> list[DryRun]:
     opened = compile_site(site, None)
-    return list(try_site(open_probe(opened, load_settings()), opened))
+    return list(try_site(site_probe(opened, load_settings()), opened))
 
 
 def verdict(site: Site) -> list[str]:

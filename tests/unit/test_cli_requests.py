@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.seed import wanted_lines
+from crawl_tasks.cli.terminal import named_addresses
 from crawl_tasks.errors import BadStatus, ParseError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.admin.failed import MOST_ITEMS, Selection
@@ -72,8 +72,8 @@ def test_seeds_stop_at_the_sites_max_backlog(command: Command) -> None:
     assert verdicts == ["admitted"] * 5 + ["refused"] * 2
 
 
-def test_wanted_lines_are_those_that_say_something() -> None:
-    assert list(wanted_lines(["\ufeffa\r\n", "  \n", "# no\n", " b ", "\n"])) == ["a", "b"]
+def test_named_addresses_are_those_that_say_something() -> None:
+    assert list(named_addresses(["\ufeffa\r\n", "  \n", "# no\n", " b ", "\n"])) == ["a", "b"]
 
 
 def test_status_shows_states_boards_and_queues(command: Command) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from crawl_tasks.cli.exits import Exit
-from crawl_tasks.cli.new import find_address, open_probe
 from crawl_tasks.demo.forum import DemoForum
 from crawl_tasks.discovery.links.address_shape import identity_of, shape_of
 from crawl_tasks.discovery.links.address_template import paged_template
@@ -18,6 +17,7 @@ from crawl_tasks.discovery.proof.dry_run import reread
 from crawl_tasks.discovery.start_page import is_one_of_several
 from crawl_tasks.fetch.browser import missing
 from crawl_tasks.model import Fetched, Request, Stage
+from crawl_tasks.operate.new_site import find_address, open_probe
 from crawl_tasks.parse.document import Document
 from crawl_tasks.registry.site_registry import compile_site
 from crawl_tasks.settings import load_settings
