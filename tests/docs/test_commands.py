@@ -43,6 +43,8 @@ ALONE = re.compile(r"tasks (run|shell)\b|[$&;|<>*='\"]")
 """Commands that start programs, talk at a terminal, or need a shell: each is a process. The others run in this one."""
 SLOW = re.compile(r"tasks (demo|bench)\b|--engine")
 """The README's test runs the demo, those of discovery name a preset. Benchmarks take minutes, and are run by hand."""
+LONG = re.compile(r"tasks (new (?!{base}$)|run demo( --until-idle)?$|status --watch --sort)")
+"""Commands of a quarter of a minute, of whose words others here have each one, or tests of their own."""
 WORDS = (
     (r"https?://forum\.example\.org\S*|http://127\.0\.0\.1:8765|\bADDRESS\b", "{base}"),
     (r"\bURL\b", "{base}/post/100001"),
@@ -191,7 +193,9 @@ def test_what_is_no_command_is_noticed(reader: Reader) -> None:
     assert reader.run("crawl-tasks failed list --sort").returncode == Exit.USAGE
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize(
+    "command", [pytest.param(command, marks=[pytest.mark.long] * bool(LONG.search(command))) for command in commands()]
+)
 def test_a_command_that_is_shown_works(command: str, reader: Reader) -> None:
     if CHANGES.search(command):
         for one in ("sites check", "sites flush demo --queue --yes", "resume --all"):

@@ -27,7 +27,7 @@ from tests.frontier.small_crawl import RULES, SmallForum, small_forum
 from tests.waiting import PATIENCE_S, eventually
 
 NAMES = [f"forum{number}" for number in range(6)]
-POSTS = 120
+POSTS = 60
 PROGRAM = [sys.executable, "-m", "crawl_tasks"]
 
 

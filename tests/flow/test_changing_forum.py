@@ -14,10 +14,10 @@ FORUM = ("--skew", "120", "--cache", "2", "--errors", "0.03")
 
 
 def test_a_forum_that_changed_meanwhile_is_stored_as_it_is_after_a_full_pass(world: World) -> None:
-    crawl = ChangingCrawl(world, Plan(seed=1, seconds=15.0, forum=FORUM, kills=3))
+    crawl = ChangingCrawl(world, Plan(seed=1, seconds=8.0, forum=FORUM, kills=2))
 
     found = crawl.run()
 
     assert by_kind(found) == []
-    assert len(crawl.killed) == 3
+    assert len(crawl.killed) == 2
     assert world.count_requests().imbalance() == ""

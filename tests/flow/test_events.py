@@ -81,7 +81,7 @@ def test_a_page_has_the_same_state_in_events_in_flower_and_in_the_ledger(world: 
     [
         (("-c", "8"), 2, 2),
         pytest.param(("-P", "prefork", "-c", "4"), 0, 2, marks=pytest.mark.long),
-        (("-P", "prefork", "-c", "4", "--time-limit", "15"), 2, 2),
+        pytest.param(("-P", "prefork", "-c", "4", "--time-limit", "15"), 2, 2, marks=pytest.mark.long),
     ],
     ids=["threads", "processes", "processes with a time limit"],
 )

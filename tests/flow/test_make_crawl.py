@@ -86,6 +86,7 @@ def test_the_demo_killed_with_all_its_processes_and_without_its_supervisor_leave
     assert_right(demo.run())
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_costs_nothing_but_its_pages_in_hand(demo: Demo) -> None:
     with demo.start("--fresh", "--latency-ms", "100") as process:
         wait_until(process, lambda: demo.fetched() >= 5)

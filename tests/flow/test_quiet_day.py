@@ -26,6 +26,7 @@ OF_THE_MACHINE = {"CrawlSlotsLate"}
 """It says that a machine has too much to do, and one that runs tests may have."""
 
 
+@pytest.mark.long
 def test_no_alert_fires_in_some_hours_of_ten_healthy_forums(recording: Recording, tmp_path: Path) -> None:
     scrapes = islice(hours(recording), len(EVENTS) * SCRAPES_AN_HOUR)  # each hour has another event
 

@@ -146,6 +146,7 @@ def test_a_worker_whose_connection_broke_asks_the_sentinel_who_is_master(
     other.stop()
 
 
+@pytest.mark.long
 def test_workers_far_from_redis_keep_the_delay_together_and_lose_little_of_it(world: World) -> None:
     world.forum()
     with (

@@ -233,7 +233,13 @@ def test_workers_and_browsers_killed_again_and_again_lose_nothing_and_leave_no_b
     forum.server.stop()
 
 
-@pytest.mark.parametrize(("script", "reason"), [(SPIN, "deadline"), (GROW, "browser")], ids=["spins", "grows to 1 GB"])
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        pytest.param(SPIN, "deadline", id="spins"),
+        pytest.param(GROW, "browser", id="grows to 1 GB", marks=pytest.mark.long),
+    ],
+)
 def test_a_page_without_end_holds_up_no_other_site(
     world: World, forum: ScriptForum, script: bytes, reason: str
 ) -> None:

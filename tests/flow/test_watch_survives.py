@@ -62,6 +62,7 @@ def all_is_stored(world: World, forum: LiveForum) -> bool:
     return set(stored(world)) == {str(item.number) for item in forum.items}
 
 
+@pytest.mark.long
 def test_a_watch_goes_on_after_dead_workers_two_beats_and_an_emptied_redis(world: World) -> None:
     with live_forum(BOARDS, RATE_S, seed=3) as forum:
         publish_site(world.frontier, parse_site(SITE, "demo.yaml").relocated(forum.base), contact=None)

@@ -60,7 +60,7 @@ def test_an_option_that_cannot_work_is_refused_with_the_right_form(world: World)
     ("options", "pool"),
     [
         (("-P", "prefork", "--autoscale=3,1", "--time-limit=60"), "celery.concurrency.prefork:TaskPool"),
-        (("-P", "solo"), "celery.concurrency.solo:TaskPool"),
+        pytest.param(("-P", "solo"), "celery.concurrency.solo:TaskPool", marks=pytest.mark.long),
     ],
 )
 def test_a_worker_of_each_pool_crawls_all_and_refuses_no_message(

@@ -47,7 +47,7 @@ from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.frontier.by_hand import NOTHING, end_delays
 from tests.frontier.small_crawl import RULES, SmallCrawl, SmallForum, small_forum
 
-HISTORIES = int(os.environ.get("HISTORIES", "80"))
+HISTORIES = int(os.environ.get("HISTORIES", "40"))
 STEPS = 12
 PAGE_ROWS, LIST_ROWS = 2, 3
 MOST_GONE = 2

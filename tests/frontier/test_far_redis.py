@@ -31,7 +31,7 @@ SITES = 600
 SETTLING = 20  # what a thread asks when it begins: who it talks to, what it may do, what time it is
 
 
-@pytest.fixture(params=[3, 25], ids=["6 ms away", "50 ms away"])
+@pytest.fixture(params=[pytest.param(3, marks=pytest.mark.long), 25], ids=["6 ms away", "50 ms away"])
 def far(request: pytest.FixtureRequest, redis_server: RedisServer) -> Iterator[FarServer]:
     with FarServer(redis_server.port, request.param, jitter_ms=1) as far:
         yield far

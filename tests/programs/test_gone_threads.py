@@ -38,6 +38,7 @@ GONE = {
     "two messages": "<html><body><div class=errorbox>{2}</div></body></html>",
     "an echo": "<html><body><p class=err>Error: there is no such topic (id {0}).</p></body></html>",
 }
+LAYOUTS = {"subsilver": RESTYLED, "classic": CLASSIC, "phorum": PHORUM}
 OTHER = {
     "a login form that says no more": (LOGIN.replace("nowhere to be found", "for members"), "count as failed"),
     "another thread": (RESTYLED.shown(CONTENT).answer(Ask("/viewtopic.php", {"t": "3"}, "")).body, "pass for threads"),
@@ -87,8 +88,14 @@ def crawled_before_and_after(forum: Losing, tmp_path: Path, client: redis.Redis,
         return dict(connection.execute("select post_id, state from posts"))
 
 
-@pytest.mark.parametrize("layout", [RESTYLED, CLASSIC, PHORUM], ids=["subsilver", "classic", "phorum"])
-@pytest.mark.parametrize("shown", GONE.values(), ids=GONE)
+@pytest.mark.parametrize(
+    ("shown", "layout"),
+    [
+        pytest.param(shown, layout, id=f"{name}-{program}", marks=[pytest.mark.long] * ((row + column) % 3 > 0))
+        for row, (name, shown) in enumerate(GONE.items())
+        for column, (program, layout) in enumerate(LAYOUTS.items())
+    ],
+)
 def test_a_thread_that_is_gone_with_status_200_is_stored_as_deleted(
     shown: str, layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
 ) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import redis
@@ -14,7 +16,7 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.board import BoardKind
-from crawl_tasks.sites.crawl_policy import Gate, Interval
+from crawl_tasks.sites.crawl_policy import Gate
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.schema import Site
 from tests.frontier.small_crawl import SmallCrawl
@@ -64,6 +66,8 @@ ALL = LAYOUTS | {
     "numbers around titles, and links to the last replies": TEXTBOARD,
     "a forum behind a link, in a directory with a number": E107,
 }
+LONG = {layout: [pytest.mark.long] * (place % 2) for place, layout in enumerate(ALL.values())}
+"""The marks of each layout: every second one is read in long runs only."""
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)
@@ -73,8 +77,35 @@ ALL_REPLIES = 1000
 QUICK = Gate(window=50, delay_s=0, retry_base_s=0.1)
 
 
-def with_full_passes(site: Site) -> Interval:
-    return site.interval.model_copy(update={"full_pass_s": 86400.0})
+@dataclass(frozen=True)
+class Proposed:
+    """What `new` made of a forum in a layout: its output, its file, and the paths that it and `try` asked for."""
+
+    output: str
+    code: int
+    text: str
+    site: Site
+    asked: tuple[str, ...]
+
+
+@cache
+def proposed(layout: Layout) -> Proposed:
+    """Let `new` propose a file, and `try` it. Several tests crawl with the same file."""
+    with TemporaryDirectory() as name, served(layout.shown(CONTENT)) as host:
+        home = Path(name)
+        new, tried = run("new", host.url, "--name", "demo", home=home), run("try", "demo", home=home)
+        file = home / "sites" / "demo.yaml"
+        output = new.output + tried.output
+        assert file.exists(), output
+        return Proposed(
+            output, max(new.exit_code, tried.exit_code), file.read_text("utf-8"), load_site(file), tuple(host.asked)
+        )
+
+
+def crawled(site: Site, url: str) -> Site:
+    """Return a proposed site at another address, without waits and with full passes."""
+    interval = site.interval.model_copy(update={"full_pass_s": 86400.0})
+    return site.model_copy(update={"gate": QUICK, "interval": interval}).relocated(url)
 
 
 def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
@@ -103,22 +134,12 @@ def stored(crawl: SmallCrawl, content: Content) -> dict[tuple[int, int], Row]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", ALL.values(), ids=ALL)
-def test_a_proposed_file_gets_a_forum_whole_unedited(
-    layout: Layout, client: redis.Redis, frontier: Frontier, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("layout", [pytest.param(layout, id=name, marks=LONG[layout]) for name, layout in ALL.items()])
+def test_a_proposed_file_gets_a_forum_whole_unedited(layout: Layout, client: redis.Redis, frontier: Frontier) -> None:
+    new = proposed(layout)
     with served(layout.shown(CONTENT)) as host:
-        new, tried = run("new", host.url, "--name", "demo", home=tmp_path), run("try", "demo", home=tmp_path)
-        assert (new.exit_code, tried.exit_code) == (Exit.OK, Exit.OK), new.output + tried.output
-        text = (tmp_path / "sites" / "demo.yaml").read_text("utf-8")
-        site = load_site(tmp_path / "sites" / "demo.yaml")
         crawl = SmallCrawl(client, frontier, host)
-        publish_site(
-            frontier, site.model_copy(update={"gate": QUICK, "interval": with_full_passes(site)}), contact=None
-        )
-
-        assert not [path for path in host.asked if ACTING.search(path)]
-        host.log.clear()
+        publish_site(frontier, crawled(new.site, host.url), contact=None)
         crawl.scan()
         first, rows = host.log[:], stored(crawl, CONTENT)
         host.log.clear()
@@ -127,9 +148,11 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
         crawl.full_pass()
         again = stored(crawl, CONTENT)
 
-    assert len([line for line in text.splitlines() if not line.startswith("#")]) <= MOST_LINES, text
+    assert new.code == Exit.OK, new.output
+    assert not [path for path in new.asked if ACTING.search(path)]
+    assert len([line for line in new.text.splitlines() if not line.startswith("#")]) <= MOST_LINES, new.text
     # Others have elements for notes of edits.
-    assert ("(?s)^(.*?)(?:" in text) == (layout is XMB)
+    assert ("(?s)^(.*?)(?:" in new.text) == (layout is XMB)
     assert rows == {place: replace(row, parent=None) for place, row in expected(CONTENT).items()}
     assert again.keys() == rows.keys()
     assert not [one for one in (*first, *second) if one.status >= 300]
@@ -139,14 +162,10 @@ def test_a_proposed_file_gets_a_forum_whole_unedited(
     assert not [one for one in second if re.match(layout.topic_path, one.path)]
 
 
-def test_a_board_is_called_by_the_first_line_of_a_link_that_tells_what_it_is_about(tmp_path: Path) -> None:
-    with served(XMB.shown(CONTENT)) as host:
-        new = run("new", host.url, "--name", "demo", home=tmp_path)
+def test_a_board_is_called_by_the_first_line_of_a_link_that_tells_what_it_is_about() -> None:
+    boards = proposed(XMB).site.boards
 
-    boards = load_site(tmp_path / "sites" / "demo.yaml").boards
-    assert {one.title for one in boards if one.kind is BoardKind.LIST} == {one.title for one in CONTENT.boards}, (
-        new.output
-    )
+    assert {one.title for one in boards if one.kind is BoardKind.LIST} == {one.title for one in CONTENT.boards}
 
 
 def test_ages_of_months_tell_when_a_thread_began_and_when_its_last_reply_came(tmp_path: Path) -> None:
@@ -221,17 +240,20 @@ def test_a_file_names_the_language_whose_dates_are_not_known(
 
 
 @pytest.mark.parametrize("size", [5, 12])
-@pytest.mark.parametrize("layout", [one for one in ALL.values() if one.per_thread < ALL_REPLIES])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(layout, id=name, marks=LONG[layout])
+        for name, layout in ALL.items()
+        if layout.per_thread < ALL_REPLIES
+    ],
+)
 def test_a_full_pass_reads_all_of_a_forum_whose_pages_hold_another_number_by_now(
-    layout: Layout, size: int, client: redis.Redis, frontier: Frontier, tmp_path: Path
+    layout: Layout, size: int, client: redis.Redis, frontier: Frontier
 ) -> None:
-    with served(layout.shown(CONTENT)) as host:
-        run("new", host.url, "--name", "demo", home=tmp_path)
-        site = load_site(tmp_path / "sites" / "demo.yaml")
     with served(replace(layout, per_thread=size).shown(CONTENT)) as host:
         crawl = SmallCrawl(client, frontier, host)
-        changed = site.model_copy(update={"gate": QUICK, "interval": with_full_passes(site)}).relocated(host.url)
-        publish_site(frontier, changed, contact=None)
+        publish_site(frontier, crawled(proposed(layout).site, host.url), contact=None)
         crawl.scan()
         first = stored(crawl, CONTENT)
         crawl.full_pass()

@@ -508,9 +508,9 @@ def test_an_address_of_an_unknown_protocol_is_one_line(filled: Store) -> None:
 @pytest.mark.parametrize("form", [CSV, PARQUET], ids=["csv", "parquet"])
 def test_other_formats_hold_no_more_in_memory(tmp_path: Path, form: OutputFormat) -> None:
     with Store(f"sqlite:///{tmp_path}/crawl.db") as store:
-        for start in range(0, 40_000, 5000):
-            some = tuple(Comment("1", f"{n:08}", 1.0, body="x" * 2000) for n in range(start, start + 5000))
-            store.write([Items("site", (), (), some)])
+        for start in range(0, 4000, 500):
+            rows = tuple(Comment("1", f"{n:08}", 1.0, body="x" * 20_000) for n in range(start, start + 500))
+            store.write([Items("site", (), (), rows)])
 
         tracemalloc.start()
         export(store, str(tmp_path / "out"), form=form)

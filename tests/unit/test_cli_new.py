@@ -256,7 +256,7 @@ def test_a_list_goes_without_a_name_and_an_address(tmp_path: Path) -> None:
 START_PAGES = ("board", "second page of a board", "thread", "second page of a thread", "sitemap", "home page")
 
 
-@pytest.mark.parametrize("seed", [0, 8])
+@pytest.mark.parametrize("seed", [0, pytest.param(8, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", START_PAGES)
 def test_any_page_of_a_forum_leads_to_its_front_page(tmp_path: Path, seed: int, kind: str) -> None:
     layout = drawn(seed)
@@ -317,7 +317,7 @@ def test_without_a_browser_a_forum_that_only_scripts_draw_is_named_as_such(
     assert "; `render` needs" in result.stderr
 
 
-@pytest.mark.parametrize("seed", [0, 8])
+@pytest.mark.parametrize("seed", [0, pytest.param(8, marks=pytest.mark.long)])
 def test_a_board_that_is_called_a_board_is_not_taken_for_the_forum(tmp_path: Path, seed: int) -> None:
     layout = drawn(seed)
     whole = content(layout)

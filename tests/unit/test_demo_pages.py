@@ -21,7 +21,12 @@ DAYS = {"今天": 0, "today": 0, "昨天": 1, "yesterday": 1, "前天": 2}
 UNITS = {"分钟": 60, "minute": 60, "小时": 3600, "hour": 3600}
 
 
-@pytest.fixture(scope="module", params=[(1, 1), (2, 2)], ids=["seed 1", "seed 2, second generation"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((1, 1), marks=pytest.mark.long, id="seed 1"), pytest.param((2, 2), id="seed 2, second generation"),
+    ],
+)  # fmt: skip
 def forum(request: pytest.FixtureRequest) -> DemoForum:
     seed, generation = request.param
     return DemoForum(seed, generation=generation)

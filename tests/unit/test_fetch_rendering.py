@@ -307,8 +307,8 @@ def test_secret_headers_go_to_their_origin_alone(draw: Draw, forum: HostileServe
     "script",
     [
         "for (;;) {}",
-        "const again = () => Promise.resolve().then(again); again()",
-        "onload = () => { for (;;) alert(1) }",
+        pytest.param("const again = () => Promise.resolve().then(again); again()", marks=pytest.mark.long),
+        pytest.param("onload = () => { for (;;) alert(1) }", marks=pytest.mark.long),
     ],
 )
 def test_a_script_without_end_ends_at_the_deadline(draw: Draw, script: str) -> None:

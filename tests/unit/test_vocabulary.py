@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,30 @@ PACKAGE = ROOT / "crawl_tasks"
 STANDARD = frozenset(Path(__file__).with_name("vocabulary.txt").read_text("utf-8").split())
 """Words of our names that projects of the field use for the same: crawlers, task queues, HTTP and SQL libraries."""
 WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 SHORTEST = 3
 """Letters of the shortest word that is looked at."""
 MOST_OF_OUR_OWN = 0.09
 
 
+@cache
+def definitions() -> tuple[tuple[Definition, Path], ...]:
+    """Return modules, classes and functions with their files."""
+    return tuple(
+        (node, file)
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, Definition)
+    )
+
+
 def names() -> Iterator[tuple[str, Path]]:
     """Yield each name with its file."""
-    for file in sorted(PACKAGE.rglob("*.py")):
-        if not file.stem.startswith("__"):
+    for node, file in definitions():
+        if isinstance(node, ast.Module) and not file.stem.startswith("__"):
             yield file.stem, file
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                yield node.name, file
+        elif isinstance(node, ast.ClassDef):
+            yield node.name, file
     for file in sorted(PACKAGE.rglob("*.lua")):
         yield file.stem, file
 
@@ -84,10 +96,7 @@ LIMITS = {"what": 2.0, ";": 2.0}
 
 @pytest.mark.parametrize(("sign", "most"), LIMITS.items(), ids=["what", "semicolon"])
 def test_docstrings_name_the_noun_and_end_their_sentences(sign: str, most: float) -> None:
-    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(PACKAGE.rglob("*.py"))]
-    nodes = (node for tree in trees for node in ast.walk(tree))
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    text = "\n".join(ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds)).lower()
+    text = "\n".join(ast.get_docstring(node) or "" for node, _ in definitions()).lower()
     words = re.findall(r"[a-z']+", text)
     count = text.count(sign) if sign == ";" else words.count(sign)
 
@@ -97,8 +106,7 @@ def test_docstrings_name_the_noun_and_end_their_sentences(sign: str, most: float
 def test_a_docstring_says_return() -> None:
     given = [
         f"{file.relative_to(ROOT)}: {node.name}"
-        for file in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node, file in definitions()
         if isinstance(node, ast.FunctionDef) and (ast.get_docstring(node) or "").startswith(("Give the ", "Give a "))
     ]
 
