@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import nlargest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 
 from tests.freshness.world import shares
+from tests.unit.hostile_server import HostileServer, Visit
 
 ROWS, NEWS_ROWS = 20, 50
 PAST_THREADS = 25
@@ -188,31 +188,17 @@ def _time(at: float) -> str:
 @contextmanager
 def live_forum(boards: int, rate_s: float, seed: int, past_threads: int = PAST_THREADS) -> Iterator[LiveForum]:
     """Serve a forum on a free port of loopback. Nothing is posted before `post` is called."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self) -> None:
-            page = forum.answer(self.path)
-            body = (page or "no such page").encode()
-            self.send_response(404 if page is None else 200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
     forum = LiveForum(boards, rate_s, seed, past_threads)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    forum.base = f"http://127.0.0.1:{server.server_port}"
-    Thread(target=server.serve_forever, daemon=True).start()
+
+    def answer(visit: Visit) -> None:
+        page = forum.answer(visit.target)
+        status = "404 Not Found" if page is None else "200 OK"
+        visit.reply((page or "no such page").encode(), status, Content_Type="text/html")
+
+    server = HostileServer({"/robots.txt": answer}, otherwise=answer)
+    forum.base = server.base
     try:
         yield forum
     finally:
         forum.stop()
-        server.shutdown()
-        server.server_close()
+        server.stop()

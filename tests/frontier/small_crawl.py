@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.utils import formatdate
+from http.client import responses
 
 import redis
 
@@ -23,7 +24,7 @@ from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.task_message import TaskMessage
-from tests.serving import serving
+from tests.unit.hostile_server import HostileServer, Visit
 
 RULES = """\
 name: demo
@@ -88,52 +89,41 @@ class SmallForum:
         )
         self.pages[f"/list/{board}/{page}"] = (lines or "<p class=nothing>") + more
 
+    def answer(self, visit: Visit) -> None:
+        """Answer a request."""
+        path = visit.target
+        self.asked.append(path)
+        page, target, etag = self.pages.get(path), self.moved.get(path), self.etags.get(path)
+        self.then.pop(path, lambda: None)()
+        known = visit.headers.get("if-none-match")
+        if known is not None:
+            self.asked_if.append(path)
+        usual = 302 if target else 404 if page is None else 304 if known is not None and known == etag else 200
+        status = self.statuses.get(path, usual)
+        headers = {"Date": formatdate(time.time() + self.ahead_s, usegmt=True)}
+        if status == 304:
+            visit.reply(b"", "304 Not Modified", **headers)
+            return
+        if etag is not None:
+            headers["ETag"] = etag
+        if path in self.ages:
+            headers["Age"] = str(self.ages[path])
+        if target:
+            headers["Location"] = target
+        body = page.encode() if isinstance(page, str) else page or b"no such page"
+        visit.reply(body, f"{status} {responses.get(status, '')}", Content_Type="text/html; charset=utf-8", **headers)
+
 
 @contextmanager
 def small_forum() -> Iterator[SmallForum]:
     """Serve a forum on a free port of loopback."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # head and body are two writes: together with a late ACK, 40 ms a page
-
-        def do_GET(self) -> None:
-            forum.asked.append(self.path)
-            page = forum.pages.get(self.path)
-            body = page.encode() if isinstance(page, str) else page or b"no such page"
-            target = forum.moved.get(self.path)
-            forum.then.pop(self.path, lambda: None)()
-            etag, known = forum.etags.get(self.path), self.headers["If-None-Match"]
-            if known is not None:
-                forum.asked_if.append(self.path)
-            usual = 302 if target else 404 if page is None else 304 if known is not None and known == etag else 200
-            status = forum.statuses.get(self.path, usual)
-            self.send_response(status)
-            if status == 304:
-                self.end_headers()
-                return
-            if etag is not None:
-                self.send_header("ETag", etag)
-            if self.path in forum.ages:
-                self.send_header("Age", str(forum.ages[self.path]))
-            if target:
-                self.send_header("Location", target)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def date_time_string(self, timestamp: float | None = None) -> str:
-            return super().date_time_string(time.time() + forum.ahead_s)
-
-        def log_message(self, *_: object) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    with serving(server) as url:
-        forum = SmallForum(url)
+    forum = SmallForum("")
+    server = HostileServer({"/robots.txt": forum.answer}, otherwise=forum.answer)
+    forum.url = server.base
+    try:
         yield forum
+    finally:
+        server.stop()
 
 
 class SmallCrawl:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.client import responses
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.programs.content import PICTURE, Content
-from tests.serving import serving
+from tests.unit.hostile_server import HostileServer, Visit
 
 
 @dataclass(frozen=True)
@@ -86,34 +86,23 @@ def served(
 ) -> Iterator[Host]:  # fmt: skip
     """Serve a forum below a path, on a free port unless one is named, over TLS if it has a certificate."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = 1 << 16  # head and body in one segment: two would wait for each other's acknowledgement
+    def answer(visit: Visit) -> None:
+        where = urlsplit(visit.target)
+        if where.path == "/robots.txt":
+            said = Answer(robots, kind="text/plain")
+        elif where.path.startswith(f"{below}/") or where.path == below:
+            query = dict(parse_qsl(where.query.replace(";", "&"), keep_blank_values=True))
+            said = program.answer(Ask(unquote(where.path[len(below) :]) or "/", query, host.url))
+        else:
+            said = Answer("not here", 404)
+        host.log.append(Asked(visit.target, said.status))
+        # Without quotation marks, it is the same in HTML and in JSON.
+        body = said.body.replace(PICTURE, "<img src=/cat.png>").encode()
+        visit.reply(body, f"{said.status} {responses[said.status]}", **{"Content-Type": said.kind, **said.headers})
 
-        def do_GET(self) -> None:
-            where = urlsplit(self.path)
-            if where.path == "/robots.txt":
-                said = Answer(robots, kind="text/plain")
-            elif where.path.startswith(f"{below}/") or where.path == below:
-                query = dict(parse_qsl(where.query.replace(";", "&"), keep_blank_values=True))
-                said = program.answer(Ask(unquote(where.path[len(below) :]) or "/", query, host.url))
-            else:
-                said = Answer("not here", 404)
-            host.log.append(Asked(self.path, said.status))
-            # Without quotation marks, it is the same in HTML and in JSON.
-            body = said.body.replace(PICTURE, "<img src=/cat.png>").encode()
-            self.send_response(said.status)
-            for name, value in {"Content-Type": said.kind, **said.headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    with serving(server, certificate) as url:
-        host = Host(f"{url}{below}")
+    server = HostileServer({"/robots.txt": answer}, otherwise=answer, port=port, certificate=certificate)
+    host = Host(f"{server.base}{below}")
+    try:
         yield host
+    finally:
+        server.stop()

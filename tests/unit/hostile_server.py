@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 Answer = Callable[["Visit"], None]
 
@@ -61,7 +63,15 @@ class Visit:
 
 
 class HostileServer:
-    def __init__(self, routes: dict[str, Answer] | None = None, otherwise: Answer | None = None) -> None:
+    """The server of all forums of tests but the demo: a forum is a class with an answer, and this one serves it.
+
+    It listens on a free port unless one is named, and speaks TLS if it has a certificate.
+    """
+
+    def __init__(
+        self, routes: dict[str, Answer] | None = None, otherwise: Answer | None = None, *, port: int = 0,
+        certificate: Path | None = None,
+    ) -> None:  # fmt: skip
         self.routes: dict[str, Answer] = {"/robots.txt": not_found, **(routes or {})}
         self._otherwise = otherwise or not_found
         self.visits: list[Visit] = []
@@ -69,10 +79,14 @@ class HostileServer:
         self.date = ""
         self.stopped = threading.Event()
         self._open: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._tls: ssl.SSLContext | None = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(certificate)
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port = self._listener.getsockname()[1]
         self.place = f"127.0.0.1:{self.port}"
-        self.base = f"http://{self.place}"
+        self.base = f"http{'s' * (certificate is not None)}://{self.place}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -105,15 +119,20 @@ class HostileServer:
 
     def _serve(self, sock: socket.socket, number: int) -> None:
         with sock, contextlib.suppress(OSError):
-            for head, body in _requests(sock):
-                line, *rest = head.decode("latin-1").split("\r\n")
-                method, target = line.split(" ")[:2]
-                visit = Visit(self, sock, target, _fields(rest), number, method=method, body=body)
-                self.visits.append(visit)
-                self.routes.get(visit.target.partition("?")[0], self._otherwise)(visit)
-                if not visit.keep:
-                    break
+            stream = self._tls.wrap_socket(sock, server_side=True) if self._tls else sock
+            with stream:
+                self._answer(stream, number)
         self._open.discard(sock)
+
+    def _answer(self, stream: socket.socket, number: int) -> None:
+        for head, body in _requests(stream):
+            line, *rest = head.decode("latin-1").split("\r\n")
+            method, target = line.split(" ")[:2]
+            visit = Visit(self, stream, target, _fields(rest), number, method=method, body=body)
+            self.visits.append(visit)
+            self.routes.get(visit.target.partition("?")[0], self._otherwise)(visit)
+            if not visit.keep:
+                break
 
 
 def _fields(lines: list[str]) -> dict[str, str]:

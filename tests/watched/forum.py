@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.client import responses
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from crawl_tasks.local.redis_server import free_port
+from tests.unit.hostile_server import HostileServer, Visit
 
 HANGS_S = 30.0
 BORN = time.time() - 86_400
@@ -99,21 +99,29 @@ class Forum:
     asked: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.server: ThreadingHTTPServer | None = None
+        self.server: HostileServer | None = None
         self.began = time.time()
 
     def open(self) -> None:
         """Begin to answer."""
-        self.server = _Server(("127.0.0.1", self.port), _Answer)
-        self.server.forum = self
-        threading.Thread(target=self.server.serve_forever, args=(0.1,), daemon=True).start()
+        self.server = HostileServer({"/robots.txt": self._serve}, otherwise=self._serve, port=self.port)
 
     def close(self) -> None:
         """Refuse connections."""
         if self.server is not None:
-            self.server.shutdown()
-            self.server.server_close()
+            self.server.stop()
             self.server = None
+
+    def _serve(self, visit: Visit) -> None:
+        visit.server.stopped.wait(HANGS_S if self.state == "hanging" else self.latency_s)
+        path = urlsplit(visit.target).path
+        status, text = self.answer(path)
+        self.asked[status] += 1
+        headers = {"Content-Type": _HTML}
+        if self.state in EVERYWHERE and path != "/robots.txt":
+            headers |= EVERYWHERE[self.state][2]
+        data = text.encode("gb18030" if self.state == "mislabelled" else "utf-8")
+        visit.reply(data, f"{status} {responses[status]}", **headers)
 
     def comments(self, thread: int) -> int:
         """Count the comments of a thread now: all threads get new ones in turn."""
@@ -175,38 +183,6 @@ class Forum:
             f'<div class="{body}">Text of {thread}, größer als 中文</div></article>'
             f'<nav class="pager" data-pages="1"></nav>{comments}</html>'
         )
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    forum: Forum
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a crawler that hung up."""
-
-
-class _Answer(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_GET(self) -> None:
-        forum = self.server.forum
-        time.sleep(HANGS_S if forum.state == "hanging" else forum.latency_s)
-        path = urlsplit(self.path).path
-        status, text = forum.answer(path)
-        forum.asked[status] += 1
-        data = text.encode("gb18030" if forum.state == "mislabelled" else "utf-8")
-        headers = {"Content-Type": _HTML, "Content-Length": str(len(data))}
-        if forum.state in EVERYWHERE and path != "/robots.txt":
-            headers |= EVERYWHERE[forum.state][2]
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-        self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
 
 
 def _time(at: float) -> str:
