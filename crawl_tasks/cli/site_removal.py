@@ -79,7 +79,7 @@ def flush(name: str, *, guard: bool, queue: bool, yes: bool, why: str) -> None:
 def list_() -> None:
     """List the published sites with the directory that published each, and all decisions of operators."""
     for name, frontier in open_cells().sites().items():
-        publisher = frontier.sites.publisher(name) or "an older version"
+        publisher = frontier.sites.publisher(name) or "a recovery"
         cell = f" to the cell {frontier.cell}" if frontier.cell else ""
         click.echo(f"{name}: published from {printable(publisher)}{cell}")
         for decision in Admin(frontier).decisions.of([name]):

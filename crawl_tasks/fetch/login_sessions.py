@@ -14,6 +14,7 @@ import secrets as randomness
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import starmap
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -250,13 +251,10 @@ class Sessions:
         return hmac.new(self._key.encode(), told, hashlib.sha256).hexdigest()[:32]
 
     def _sealed(self, login: LoginPolicy, session: Session) -> bytes:
-        cookies = session.cookies.of(login.origin)
         told = {
             "login": login.name,
             "headers": dict(session.headers),
-            # A worker of an earlier version takes each of these as a cookie of five values.
-            "cookies": [cookie[:5] for cookie in cookies],
-            "http_only": [number for number, cookie in enumerate(cookies) if cookie.is_http_only],
+            "cookies": session.cookies.of(login.origin),
         }
         return self._seal().encrypt(json.dumps(told).encode())
 
@@ -273,13 +271,7 @@ class Sessions:
         session = Session(
             token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin, not_secret=login.not_secret
         )
-        # An earlier version did not say which they are: all are secrets then.
-        http_only = told.get("http_only", range(len(told["cookies"])))
-        cookies = (
-            StoredCookie(*cookie[:5])._replace(is_http_only=number in http_only)
-            for number, cookie in enumerate(told["cookies"])
-        )
-        session.cookies.replace(login.origin, cookies)
+        session.cookies.replace(login.origin, starmap(StoredCookie, told["cookies"]))
         return session
 
     def _seal(self) -> Fernet:

@@ -88,15 +88,12 @@ def read_entry(site: str, entry: bytes) -> tuple[int, int, Request]:
     return int(rid), int(attempt), request
 
 
-def read_trail(site: str, trail: Sequence[str] = ()) -> tuple[Visit, ...]:
+def read_trail(site: str, trail: Sequence[str]) -> tuple[Visit, ...]:
     """Return the visits of a trail, which commit.lua adds to a page's items: commit time, entry, admitted lines.
 
     Raises:
         ValueError: the text is not a trail.
     """
-    # Items that an older version left in the outbox have no trail.
-    if not trail:
-        return ()
     at, entry, *lines = trail
     _, stage, priority, _, address, payload = entry.split(" ", 5)
     visits = [_visit(site, stage, priority, address, payload, int(at), is_done=True)]

@@ -106,8 +106,7 @@ def unpack(site: str, packed: bytes) -> KeptPage:
         head, _, body = zlib.decompressobj().decompress(packed, _MOST_UNPACKED).partition(b"\n")
         told = orjson.loads(head)
         rid, _, request = read_entry(site, told["entry"].encode())
-        # A page that an older version kept has no age and no screenshot.
-        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"], age_s=told.get("age_s", 0.0))
-        return KeptPage(rid, request, page, told["why"], b64decode(told.get("screenshot", "")))
+        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"], age_s=told["age_s"])
+        return KeptPage(rid, request, page, told["why"], b64decode(told["screenshot"]))
     except (zlib.error, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"a kept page of {site} cannot be read: {error}") from error

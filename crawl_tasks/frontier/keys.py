@@ -11,7 +11,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:early              | zset   | site -> time of the next look for scans ahead of time, ms (scan.lua)               |
 | P:fulls              | zset   | "site board" -> time of the next look at the board's full pass, ms                 |
 | P:outbox             | stream | items of pages waiting for the store, group `store`, deleted when none wait        |
-| P:shelf              | stream | rejected items: unreadable or refused by the store, with the reason, at most 1000  |
+| P:rejected           | stream | rejected items: unreadable or refused by the store, with the reason, at most 1000  |
 | P:wake:QUEUE         | list   | one element where QUEUE has messages that no worker was woken for                  |
 | P:refused            | list   | rejected messages and start entries, with the reason, the newest 1000              |
 | P:start, P:start:S   | any    | start entries of other programs: a list, set or sorted set (CRAWL_START_KEY)       |
@@ -48,11 +48,11 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | alerts_unsent_at: since when no receiver takes its messages, worker_starts,        |
 |                      |        | histograms over all sites: NAME:STAGE:BUCKET and NAME:STAGE:sum                    |
 | P:s:S                | hash   | version, what the file gives (window, delay_ms, ...), and all of it as JSON behind |
-|                      |        | the version (terms: lib/site.lua), gate (next_at, paused, crawl_delay_ms,          |
-|                      |        | slow, spent, found, credit, brood, turn, lead: backoff, quiet_hours, fair_share,   |
+|                      |        | the version (terms: lib/site.lua), gate (next_at, paused, crawl_delay_ms, slow,    |
+|                      |        | spent, found, credit, max_children, turn, lead: backoff, quiet_hours, fair_share,  |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
 |                      |        | ping_at, pinged: news), counters,                                                  |
-|                      |        | breaker (shut:G, readings:G, retry:G, gone_believed: circuit_breaker), decision:   |
+|                      |        | breaker (breaker:G, results:G, retry:G, gone_believed: circuit_breaker), decision:   |
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, old_rules: earlier  |
@@ -72,7 +72,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:open           | hash   | rid -> "token entry" of released requests (token 0) and leased ones                |
 | P:s:S:delayed        | zset   | entry -> time at which the request becomes ready again, ms                         |
 | P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
-| P:s:S:suspects:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
+| P:s:S:tripped:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
 | P:s:S:unread:G       | list   | rids of other parked pages that could not be read: circuit_breaker                 |
 | P:s:S:kept:G         | zset   | rid -> time at which the page was kept, ms                                         |
 | P:s:S:pages:G        | hash   | rid -> unreadable page, packed, at most 10                                         |
@@ -125,7 +125,7 @@ class Keys:
         self.boards = f"{prefix}:boards"
         self.changes = f"{prefix}:changes"
         self.outbox = f"{prefix}:outbox"
-        self.shelf = f"{prefix}:shelf"
+        self.rejected = f"{prefix}:rejected"
         self.claims = f"{prefix}:claims"
         self.starts = f"{prefix}:starts"
         self.stats = f"{prefix}:stats"

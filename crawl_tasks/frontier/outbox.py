@@ -98,8 +98,6 @@ def read_items(text: bytes) -> Items:
     """
     try:
         row = orjson.loads(text)
-        # The trail is the only part that begins with a text. What no commit wrote has none.
-        trail = row.pop() if len(row) > 4 and row[-1] and isinstance(row[-1][0], str) else ()
-        return Items.from_json(row, read_trail(row[0], trail))
+        return Items.from_json(row, read_trail(row[0], row.pop()))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"the outbox holds an entry that is not items: {text[:80]!r}: {error}") from error

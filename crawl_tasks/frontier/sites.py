@@ -147,13 +147,13 @@ class Sites:
 
     @explained("old_addresses")
     def old_addresses(self, site: str) -> str:
-        """Return the addresses of earlier versions as JSON, empty without a publication by this version of ours."""
+        """Return the addresses of earlier versions of the site file as JSON, empty without a publication."""
         text = cast("bytes | None", self._client.hget(self._keys.site(site), "old_addresses"))
         return (text or b"").decode()
 
     @explained("old_rules")
     def old_rules(self, site: str) -> str:
-        """Return the versions with other rules as JSON, empty without a publication by this version of ours."""
+        """Return the versions of the site file with other rules as JSON, empty without a publication."""
         text = cast("bytes | None", self._client.hget(self._keys.site(site), "old_rules"))
         return (text or b"").decode()
 
@@ -206,7 +206,7 @@ class Sites:
 
     @explained("publisher")
     def publisher(self, site: str) -> str:
-        """Return the host:directory whose file was published last, empty where an older version did."""
+        """Return the host:directory whose file was published last, empty after a recovery."""
         text = cast("bytes | None", self._client.hget(self._keys.site(site), "publisher"))
         return (text or b"").decode()
 

@@ -179,14 +179,13 @@ class Items(NamedTuple):
 
     @classmethod
     def from_json(cls, row: list[list[list[object]]], visits: tuple[Visit, ...] = ()) -> Items:
-        """Return the items that a commit wrote. Fields that a newer version added at the end are left out.
+        """Return the items that a commit wrote. Parts and fields that a newer version added at the end are left out.
 
         Raises:
             TypeError: A row lacks a required field.
             ValueError: The array is not a site and its lists.
         """
-        # A commit of an older version has fewer parts. Its array may still wait in the outbox during an upgrade.
-        site, forums, posts, comments, *rest = row
+        site, forums, posts, comments, swept, passes, read_by, *_ = row
         if not isinstance(site, str):
             raise TypeError(f"a site's name was expected, not {site!r}")
         return cls(
@@ -194,10 +193,10 @@ class Items(NamedTuple):
             _made(Forum, forums),
             _made(Post, posts),
             _made(Comment, comments),
-            _made(Sweep, rest[0]) if rest else (),
+            _made(Sweep, swept),
             visits,
-            _made(BoardPass, rest[1]) if len(rest) > 1 else (),
-            str(rest[2]) if len(rest) > 2 else "",
+            _made(BoardPass, passes),
+            str(read_by),
         )
 
 

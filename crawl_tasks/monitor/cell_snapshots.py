@@ -168,7 +168,7 @@ def _joined(all_: Sequence[Health]) -> Health:
         max_memory_bytes=sum(limits) if all(limits) else 0,
         starts=counted(lambda one: one.starts),
         claims=total(lambda one: one.claims),
-        shelved=total(lambda one: one.shelved),
+        rejected=total(lambda one: one.rejected),
         halted=told(lambda one: one.halted),
         only=tuple(sorted({name for one in all_ for name in one.only})),
         eviction=told(lambda one: one.eviction),

@@ -23,7 +23,7 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
         "at_ms": snapshot.at_ms,
         "cells": {cell.name: False for cell in snapshot.down} | {part.cell: True for part in snapshot.parts},
         "outbox": snapshot.outbox,
-        "shelved": snapshot.health.shelved,
+        "rejected": snapshot.health.rejected,
         "halted": snapshot.health.halted,
         "refusal": snapshot.health.refusal,
         "problems": _problem_rows(snapshot),

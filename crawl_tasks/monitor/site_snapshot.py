@@ -82,7 +82,7 @@ class SiteSnapshot:
     @property
     def publisher(self) -> str:
         """Return the host:directory whose file was published last."""
-        return self.counts.fields.get("publisher", "an older version")
+        return self.counts.fields.get("publisher", "a recovery")
 
     @property
     def version(self) -> str:
@@ -144,7 +144,7 @@ class SiteSnapshot:
         """Return the stages whose circuit breaker is open."""
         breakers = {}
         for stage in Stage:
-            line = self.counts.fields.get(f"shut:{stage.value}")
+            line = self.counts.fields.get(f"breaker:{stage.value}")
             # "<since> <when a probe may go> <rid of the last probe> <reason>" (circuit_breaker.lua)
             if line:
                 since, probe_at, _, reason = line.split(" ", 3)
@@ -301,7 +301,7 @@ def by_state(counts: RequestCounts) -> dict[str, int]:
 def site_snapshot(counts: RequestCounts, forgotten: Sequence[int]) -> SiteSnapshot:
     """Return the state of a site, with its forgotten boards counted as overdue, and those that no page comes of."""
     site = SiteSnapshot(counts.site, counts, with_forgotten(counts.boards, forgotten))
-    if "shut:list" in counts.fields or site.failed_in_a_row >= STUCK_LEAST:
+    if "breaker:list" in counts.fields or site.failed_in_a_row >= STUCK_LEAST:
         # A parked board counts as being scanned until its page is read.
         boards = replace(site.boards, waiting=max(0, site.boards.scanning - site.boards.parked))
         return SiteSnapshot(counts.site, counts, boards)

@@ -10,7 +10,7 @@ from crawl_tasks.frontier.admin.failed import FailedRequest
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.model import Stage
 from crawl_tasks.monitor.output_language import gettext
-from crawl_tasks.monitor.problems.installation_kinds import SHELVED
+from crawl_tasks.monitor.problems.installation_kinds import ITEMS_REJECTED
 from crawl_tasks.monitor.problems.kinds import Problem, Severity
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.problems.site_kinds import SECRETS_HIDDEN
@@ -108,8 +108,8 @@ def problems_of(start: Start, end: Snapshot) -> tuple[list[Problem], list[Proble
     Pages that an earlier crawl could not store count there.
     """
     current = CurrentProblems(end)
-    rejected = end.health.shelved - start.snapshot.health.shelved
-    failures = [SHELVED.problem(count=rejected)] if rejected > 0 else []
+    rejected = end.health.rejected - start.snapshot.health.rejected
+    failures = [ITEMS_REJECTED.problem(count=rejected)] if rejected > 0 else []
     remarks: list[Problem] = []
     for site in end.sites:
         for problem in current.own(site):

@@ -61,8 +61,7 @@ def _handed_on(request: Request, parsed: Parsed, page: Fetched, *, is_bare: bool
     made_after = reach.made_after
     if counts:
         made_after = page.seen_at + page.age_s + page.elapsed_ms / 1000 + AGE_STEP_S
-    # A page whose comments the rules do not find looks bare too. Only the store can ask the list's count, and one of an
-    # earlier version must not count it, so the report says that it does not.
-    sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts and not is_bare)
+    # A page whose comments the rules do not find looks bare too. Only the store can ask the list's count.
+    sweep = Sweep(request.key, before, reach.whole, reach.look, request.priority, made_after, counts)
     sweep = sweep._replace(read_from=reach.read_from, looked_from=reach.looked_from, is_bare=counts and is_bare)
     return parsed._replace(items=parsed.items._replace(swept=(sweep,)))

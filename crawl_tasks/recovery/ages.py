@@ -59,8 +59,8 @@ def loss_of(frontier: Frontier, store: Store) -> LedgerState:
     change, own = store.last_change(), store.own_change(frontier.ledger)
     if ages.walks or restore.half_built():
         return LedgerState.CUT_OFF
-    if (own or 0) < ages.own or change < ages.change:
-        is_new = kept is None or own == 0  # an older version noted no own change
+    if own < ages.own or change < ages.change:
+        is_new = kept is None or own == 0
         return LedgerState.NEW_DATABASE if is_new else LedgerState.OLDER_DATABASE
     return LedgerState.OLDER_REDIS if ages.is_older or drawn > ages.drawn else LedgerState.WHOLE
 

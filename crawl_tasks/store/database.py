@@ -100,7 +100,8 @@ class Database:
                 # So small a cache that the row goes to the disk before the end of the transaction.
                 connection.execute(text("PRAGMA cache_size = 8"))
             # No site has such a name.
-            connection.execute(insert(tables.sites), {"site": "?", "text": secrets.token_hex(_PROBE_BYTES // 2)})
+            filler = secrets.token_hex(_PROBE_BYTES // 2)
+            connection.execute(insert(tables.sites), {"site": "?", "text": filler, "installation": "?"})
             connection.rollback()
 
     def stream(self, query: Select[*Columns]) -> Generator[Row[*Columns]]:

@@ -59,8 +59,8 @@ def follow_up(connection: Connection, pages: Sequence[Items]) -> Followed:
 
 
 def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Followed) -> None:
-    # An earlier version sent a sweep without name, by the forum's clock. A site that has no full pass deletes nothing.
-    if sweep.whole in {"", SHORT_READ}:
+    # A site that has no full pass deletes nothing.
+    if sweep.whole == SHORT_READ:
         return
     of_thread = (comments.c.site == site, comments.c.post_id == sweep.post_id)
     is_there = or_(comments.c.state.is_(None), comments.c.state.not_in(UNREADABLE))
@@ -83,8 +83,7 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
         )
         count(site, "doubtful_threads")
         return
-    counts = sweep.counts or sweep.is_bare
-    if counts and sweep.look >= LOOKS + (lacking > 0) and not _has_lost(connection, site, sweep):
+    if sweep.counts and sweep.look >= LOOKS + (lacking > 0) and not _has_lost(connection, site, sweep):
         marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
     elif thread is not None and thread.url is not None:
@@ -92,9 +91,9 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
         number = int(tries or 1) + 1
         if number > MOST_TRIES:
             return
-        look = sweep.look + counts
+        look = sweep.look + sweep.counts
         reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
-        reach = reach._replace(looked_from=sweep.read_from if counts else sweep.looked_from)
+        reach = reach._replace(looked_from=sweep.read_from if sweep.counts else sweep.looked_from)
         again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
         # A copy made before the last read tells nothing new. How long caches keep copies is unknown: 1 s, 5 s, 25 s, …
         followed.asked.append(again._replace(wait_s=READ_AGAIN_FACTOR ** (number - look)))
@@ -106,8 +105,7 @@ def _has_lost(connection: Connection, site: str, sweep: Sweep) -> bool:
     lost = select(comments.c.comment_id).where(
         comments.c.site == site, comments.c.post_id == sweep.post_id, *seen_before
     )
-    # Requests of the version before name no such moment.
-    return sweep.looked_from > 0 and connection.execute(lost.limit(1)).first() is not None
+    return connection.execute(lost.limit(1)).first() is not None
 
 
 def _unlisted(connection: Connection, site: str, over: BoardPass) -> list[Request]:

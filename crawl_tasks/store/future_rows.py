@@ -1,7 +1,7 @@
 """Rows from the future: times after now are set to now, since no new observation would win against them.
 
-Observations have Redis' clock. Before schema 3 they had the forum's, which may have been years ahead. A Redis whose
-clock was set back leaves such rows too. Their order among themselves is lost, their values and versions are not.
+Observations have Redis' clock, and one that was set back leaves such rows. Their order among themselves is lost, their
+values and versions are not.
 """
 
 from __future__ import annotations

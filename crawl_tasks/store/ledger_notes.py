@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, String, case, cast, func, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, String, case, cast, select, update
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.store import tables
@@ -39,8 +39,8 @@ def refuse_others(connection: Connection, sites: Sequence[str], ledger: str) -> 
 
 
 def is_of_others(ledger: str) -> ColumnElement[bool]:
-    """Return the condition that a site is another installation's. NULL, of an earlier version, is anybody's."""
-    return func.coalesce(tables.sites.c.installation != installation_of(ledger), False)
+    """Return the condition that a site is another installation's."""
+    return tables.sites.c.installation != installation_of(ledger)
 
 
 def installation_of(ledger: str) -> str:

@@ -125,8 +125,6 @@ def _join_extra(one: _Told, two: _Told, merged: Stamps) -> Value:
 
 def _said(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _Said]:
     extra: Extra = orjson.loads(text) if isinstance(text, str) else {}
-    # A stamp `extra` was written by an earlier version and is valid for all names.
-    seen_at = stamps.times.get("extra", seen_at)
     return {
         name: _Said(
             stamps.times.get(extra_name(name), seen_at), value is not None, value or "", stamps.sources.get(name, "")

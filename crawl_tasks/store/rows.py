@@ -62,7 +62,7 @@ _ADMITTED_FIRST: Final = itemgetter(Visit._fields.index("is_done"), Visit._field
 
 
 _IS_NUMBER: Final = re.compile(r"[-+]?[\d., ]*\d[\d., ]*[kKmM]?").fullmatch
-# Rows of earlier versions have this spelling too, with blanks: another one would show as a change.
+# Stored rows have this spelling, with blanks: another one would show as a change.
 _EXTRA_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 
 

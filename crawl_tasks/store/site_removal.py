@@ -1,7 +1,8 @@
 """The lives of a site in the database: a site that was removed, or erased, may be published again under its name.
 
-Pages of an earlier life may arrive at any time: from the outbox, from the shelf, from a store worker that slept. Redis'
-clock tells them apart, as the removal of a site is later than all that was seen of it, and the next life begins later.
+Pages of an earlier life may arrive at any time: from the outbox, from the rejected ones, from a store worker that
+slept. Redis' clock tells them apart, as the removal of a site is later than all that was seen of it, and the next life
+begins later.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _read_by() -> Column[str]:
 
 
 def _author_id() -> Column[str]:
-    comment = "The forum's id of the author. NULL where no page shows one, and before schema 4."
+    comment = "The forum's id of the author. NULL where no page shows one."
     return Column("author_id", String(ID_LENGTH), comment=comment)
 
 
@@ -114,7 +114,7 @@ def _change_id() -> Column[int]:
 
 def _crawled_at() -> Column[float]:
     # No order rests on it: a worker's clock may be wrong, and `change_id` has the order.
-    return _time(CRAWLED_AT, "When the row last changed, apart from counts. NULL before schema 4.", nullable=True)
+    return _time(CRAWLED_AT, "When the row last changed, apart from counts.", nullable=True)
 
 
 forums = Table(
@@ -160,7 +160,7 @@ posts = Table(
     _content_hash(),
     _change_id(),
     _crawled_at(),
-    _number(PLACED_ID, "The transaction that gave the thread its board. NULL before schema 6."),
+    _number(PLACED_ID, "The transaction that gave the thread its board."),
     Index("posts_by_forum", "site", "forum_id"),
     Index("posts_by_time", "created_at"),
     Index("posts_by_site", "site", "created_at"),
@@ -211,7 +211,7 @@ versions = Table(
     _key("content_hash", "A hash of the value.", 32),
     _text("value", "The former value."),
     _time("seen_at", "The last time that a page showed the value."),
-    _time(CRAWLED_AT, "When the value was stored as a former one. NULL before schema 4.", nullable=True),
+    _time(CRAWLED_AT, "When the value was stored as a former one.", nullable=True),
     sqlite_with_rowid=False,
     comment="Former titles, bodies and states, one row for each value that is not the current one any more.",
 )
@@ -239,7 +239,7 @@ authors = Table(
     _time("seen_at", "The newest observation of an id. Of a name without an id, one of them."),
     Index("authors_by_name", "name"),
     sqlite_with_rowid=False,
-    comment="The authors of the post pages and comments that were stored since schema 4.",
+    comment="The authors of the post pages and comments that were stored.",
 )
 
 memberships = Table(
@@ -276,7 +276,7 @@ sites = Table(
     metadata,
     _site(),
     _text("text", "The site file as JSON.", nullable=False),
-    _text("installation", "The CRAWL_REDIS_PREFIX of the installation that crawls the site. NULL before schema 5."),
+    _text("installation", "The CRAWL_REDIS_PREFIX of the installation that crawls the site.", nullable=False),
     comment="The sites as they were published last.",
 )
 

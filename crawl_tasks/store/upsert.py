@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, Self
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.exc import DBAPIError
 
 from crawl_tasks.errors import DataRejected
@@ -25,7 +25,6 @@ from crawl_tasks.store.deletions import follow_up
 from crawl_tasks.store.driver_errors import explain, is_of_values, is_passing
 from crawl_tasks.store.future_rows import AHEAD_S, bring_back, find_ahead, newest
 from crawl_tasks.store.ledger_notes import (
-    DEFAULT_INSTALLATION,
     UNHEARD,
     drawn_of,
     epoch_of,
@@ -201,24 +200,19 @@ class Store:
 
     def epoch(self, ledger: str) -> str | None:
         """Return the epoch of a ledger, as INSTALLATION:CELL, None if nothing came from there."""
-        names = [epoch_of(ledger), epoch_of(f"{DEFAULT_INSTALLATION}:{ledger.partition(':')[2]}")]
-        query = select(tables.meta.c.name, tables.meta.c.value).where(tables.meta.c.name.in_(names))
+        query = select(tables.meta.c.value).where(tables.meta.c.name == epoch_of(ledger))
         with self.database.reading() as connection:
-            found = {name: str(value) for name, value in connection.execute(query)}
-            # Before schema 5 the row named no installation. It is ours until a site of any installation is kept.
-            if names[0] not in found and connection.scalar(select(func.count(tables.sites.c.installation))):
-                return None
-            return next((found[name] for name in names if name in found), None)
+            return connection.scalar(query)
 
     def last_change(self) -> int:
         """Return the last change of posts and comments, 0 without one. All changes up to the last can be read."""
         with self.database.reading() as connection:
             return read_number(connection, "change") or 0
 
-    def own_change(self, ledger: str) -> int | None:
-        """Return the last change by the pages of a ledger, 0 before the first, None where an older version wrote."""
+    def own_change(self, ledger: str) -> int:
+        """Return the last change by the pages of a ledger, 0 before the first."""
         with self.database.reading() as connection:
-            return read_number(connection, own_change_of(ledger))
+            return read_number(connection, own_change_of(ledger)) or 0
 
     def drawn(self, ledger: str) -> int:
         """Return the greatest number of a batch that was noted as drawn from a ledger's outbox, 0 without one."""

@@ -107,7 +107,7 @@ def _memory(snapshot: Snapshot) -> str:
 
 
 def _rejected(snapshot: Snapshot) -> list[str]:
-    count = snapshot.health.shelved
+    count = snapshot.health.rejected
     return [tile("rejected", counted(count, "page"), "bad")] if count else []
 
 

@@ -144,7 +144,7 @@ def prepare_rebuild(frontier: Frontier, store: Store, contact: str | None, cells
     # The code that publishes and reads site files costs 50 ms, and a ledger is hardly ever lost.
     from crawl_tasks.recovery.rebuild import Rebuild  # noqa: PLC0415
 
-    # Makes the tables that the version before did not have.
+    # Makes the tables that a version just installed has added.
     store.open()
     empty_outbox = OutboxConsumer(frontier, lambda: store, batch=BATCH, worth=1).run
     return Rebuild(frontier, store, contact, empty_outbox, cells)

@@ -94,7 +94,7 @@ def test_a_few_comments_that_are_back_are_no_alert(healthy: Snapshot, stats: dic
         ({"outbox": 90, "outbox_max": 100}, "CrawlOutboxFull"),
         ({"outbox": 1, "oldest_item_at_ms": 1}, "CrawlStoreFails"),
         ({"refusal": "it is a read-only replica"}, "CrawlRedisRefuses"),
-        ({"shelved": 1}, "CrawlShelved"),
+        ({"rejected": 1}, "CrawlItemsRejected"),
         ({"halted": "Redis was emptied"}, "CrawlHalted"),
         ({"counters": {"wait:post:11": 60}}, "CrawlThreadsFew"),
     ],
@@ -110,7 +110,7 @@ def test_an_alert_of_the_installation_fires(healthy: Snapshot, change: dict, nam
     [
         (site(boards=ScanCounts(total=3, late=1)), site(), "CrawlSiteLate"),
         (site(ScanCounts(total=3, overdue=1), 5, 9, max_backlog=9), site(done=1), "CrawlBacklogFull"),
-        (site(shut__list="5 9 0 parse", shut__post="6 9 0 parse"), site(), "CrawlQuarantined"),
+        (site(breaker__list="5 9 0 parse", breaker__post="6 9 0 parse"), site(), "CrawlQuarantined"),
         (site(ready=5, done=9), site(done=9), "CrawlNoProgress"),
         (site(attempts=30, failed__server_error=7), site(), "CrawlErrorRatio"),
         (site(ready=1, done=5, failed_in_a_row=3, failing="1 deadline"), site(done=5), "CrawlNoPages"),

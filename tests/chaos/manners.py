@@ -75,7 +75,7 @@ def backlog(scale: Scale, seed: int) -> list[Row]:
                 ground.nursery.kill(next(child for child in ground.nursery.living() if child.role is Role.FETCH))
                 ground.nursery.fork(Role.FETCH)
                 kills += 1
-        bound = NARROW + max(EXPECTED, *map(int, ground.world.count_requests().fields.get("brood", "0").split()))
+        bound = NARROW + max(EXPECTED, *map(int, ground.world.count_requests().fields.get("max_children", "0").split()))
         verdict = ground.judge()
         faults = verdict.faults + ((f"the backlog was {most}",) if most > bound else ())
     return [

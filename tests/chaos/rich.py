@@ -26,7 +26,7 @@ STUBBORN, CRASHED, FULL_PASS = "14", "15", "16"
 
 
 class RichCrawl(TinyCrawl):
-    """The tiny crawl, with all that makes keys: dead and delayed requests, a shelf, an overdue board ..."""
+    """The tiny crawl, with all that makes keys: dead and delayed requests, rejected items, an overdue board ..."""
 
     schedule = "interval: {min_s: 500, full_pass_s: 86400}\nfreshness: {requests_s: 1000}"
 

@@ -131,7 +131,7 @@ class Reader:
         client.delete("crawl:refused")
         client.lpush("crawl:refused", "post: no JSON\n{", "start: no JSON\n{")
         self._here["message"] = sha1(b"post: no JSON\n{", usedforsecurity=False).hexdigest()[:8]
-        client.xadd("crawl:shelf", {"reason": "no JSON", "items": "["})
+        client.xadd("crawl:rejected", {"reason": "no JSON", "items": "["})
 
     def here(self, command: str) -> str:
         """Return a command with what the reader has."""

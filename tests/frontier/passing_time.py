@@ -31,8 +31,8 @@ def end_messages(client: redis.Redis, site: str) -> None:
 
 def end_probes(client: redis.Redis, site: str) -> None:
     for stage in Stage:
-        if said := client.hget(site, f"shut:{stage}"):
-            client.hset(site, f"shut:{stage}", re.sub(rb"^(\d+) \d+", rb"\1 1", said))
+        if said := client.hget(site, f"breaker:{stage}"):
+            client.hset(site, f"breaker:{stage}", re.sub(rb"^(\d+) \d+", rb"\1 1", said))
 
 
 def end_boards(client: redis.Redis, site: str) -> None:

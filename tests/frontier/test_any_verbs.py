@@ -31,7 +31,7 @@ WHICH = st.integers(0, 10)
 GRAVES = st.sampled_from([State.DEAD, State.PARKED])
 ENDS = st.sampled_from([State.DELAYED, State.PARKED, State.DEAD])
 A_STAGE = st.sampled_from([None, None, *Stage])
-SHELF = ["", "", "put", "back", "drop"]
+REJECTED = ["", "", "put", "back", "drop"]
 REASON = st.sampled_from(["", "parse", "timeout"])
 POSTS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 2), st.integers(0, 9)), max_size=4)
 TERMS = {
@@ -144,16 +144,18 @@ class AnyVerbs(RuleBasedStateMachine):
     def wake_up(self) -> None:
         self.ledger.wake_up()
 
-    @rule(most=st.integers(1, 9), taker=st.sampled_from("ab"), overlaps=st.booleans(), shelf=st.sampled_from(SHELF))
-    def store(self, most: int, taker: str, *, overlaps: bool, shelf: str) -> None:
+    @rule(
+        most=st.integers(1, 9), taker=st.sampled_from("ab"), overlaps=st.booleans(), rejected=st.sampled_from(REJECTED)
+    )
+    def store(self, most: int, taker: str, *, overlaps: bool, rejected: str) -> None:
         drawn = self.frontier.outbox.draw(taker, most, takeover_ms=0).pages
         if overlaps:
             self.ledger.acknowledge(self.frontier.outbox.draw("c", most, takeover_ms=0).pages[:2])
-        if drawn and shelf == "put":
+        if drawn and rejected == "put":
             Admin(self.frontier).failed.items.put(drawn.pop()[0], "why")
-        if shelf == "back":
+        if rejected == "back":
             Admin(self.frontier).failed.items.retry()
-        if shelf == "drop":
+        if rejected == "drop":
             Admin(self.frontier).failed.items.drop()
         self.ledger.acknowledge(drawn)
 

@@ -23,7 +23,7 @@ from tests.frontier.by_hand import NOTHING, TERMS, lease, posts, released
 EXAMPLES = int(os.environ.get("BACKLOG_EXAMPLES", "6"))
 """More by hand."""
 
-BROOD = {Stage.LIST: 40, Stage.POST: 9, Stage.COMMENT: 1}
+MOST_CHILDREN = {Stage.LIST: 40, Stage.POST: 9, Stage.COMMENT: 1}
 LATER = State.DELAYED, "server_error", "it answered 503"
 
 
@@ -59,10 +59,11 @@ class Tree:
             last = 3
             on = [page_of(stage, key, at, request.revision) for at in range(2, last + 1)]
             further = on[:last] if self.has_fans and page == 1 else on[page - 1 : page] if not self.has_fans else []
-            count = self.chance.choice([0, self.chance.randint(1, 20), BROOD[stage] - last])
+            count = self.chance.choice([0, self.chance.randint(1, 20), MOST_CHILDREN[stage] - last])
             return further + [page_of(Stage.POST, f"{key}-{page}-{at}") for at in range(count)]
         pages = [
-            page_of(Stage.COMMENT, key, at) for at in range(2, 2 + self.chance.choice([0, 0, 0, 1, BROOD[Stage.POST]]))
+            page_of(Stage.COMMENT, key, at)
+            for at in range(2, 2 + self.chance.choice([0, 0, 0, 1, MOST_CHILDREN[Stage.POST]]))
         ]
         if stage is Stage.POST:
             return pages if self.has_fans else pages[:1]
@@ -143,7 +144,7 @@ def begin(frontier: Frontier, client: redis.Redis, boards: int, **terms: int) ->
     seed=st.integers(0, 1 << 32),
     has_fans=st.booleans(),
     boards=st.integers(1, 3),
-    threshold=st.integers(BROOD[Stage.POST] - 1, 60),  # below it, posts go in a stuck backlog beyond the bound
+    threshold=st.integers(MOST_CHILDREN[Stage.POST] - 1, 60),  # below it, posts go in a stuck backlog beyond the bound
     window=st.integers(1, 8),
     priority=st.sampled_from([1, 5]),
 )
@@ -157,7 +158,9 @@ def test_the_backlog_ends_and_never_exceeds_the_threshold_by_more_than_a_page(
     priority: int,
 ) -> None:  # fmt: skip
     begin(frontier, client, boards, max_backlog=threshold, window=window)
-    client.hset("test:s:demo", "brood", " ".join(map(str, BROOD.values())))  # pages as large were seen before
+    client.hset(
+        "test:s:demo", "max_children", " ".join(map(str, MOST_CHILDREN.values()))
+    )  # pages as large were seen before
     crowd = Crowd(frontier, client, Tree(Random(seed), has_fans, boards, priority))
     crowd.produce()
 
@@ -167,7 +170,7 @@ def test_the_backlog_ends_and_never_exceeds_the_threshold_by_more_than_a_page(
 
     assert crowd.note_open() == 0
     assert crowd.fetched == len(crowd.tree.known)
-    assert crowd.most <= threshold + max(BROOD.values())
+    assert crowd.most <= threshold + max(MOST_CHILDREN.values())
 
 
 def test_list_pages_go_one_at_a_time_where_two_might_bring_too_much(frontier: Frontier, client: redis.Redis) -> None:
@@ -195,7 +198,7 @@ def test_what_a_page_brought_is_expected_of_the_next_ones(frontier: Frontier, cl
     frontier.commit(held[0], Parsed(Items("demo"), tuple(posts(190))))
     frontier.commit(held[1], Parsed(Items("demo"), tuple(posts(185))))
 
-    assert client.hget("test:s:demo", "brood") == b"190 0 0"
+    assert client.hget("test:s:demo", "max_children") == b"190 0 0"
 
 
 def test_lists_wait_until_a_full_backlog_is_worked_off(frontier: Frontier, client: redis.Redis) -> None:
@@ -217,7 +220,7 @@ def test_a_backlog_that_was_filled_by_hand_is_worked_off_as_if_one_page_had_brou
     frontier: Frontier, client: redis.Redis, publish: Callable[..., None]
 ) -> None:
     publish(max_backlog=10, window=20)
-    client.hset("test:s:demo", "brood", "40 10 1")
+    client.hset("test:s:demo", "max_children", "40 10 1")
 
     frontier.admit("demo", [*posts(100), page_of(Stage.LIST, "1")])
 

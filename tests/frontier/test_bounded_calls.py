@@ -106,7 +106,9 @@ def test_a_site_that_moves_counts_its_rejected_pages_in_pieces(client: redis.Red
     frontier = Frontier(client, "test")
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     for number in range(350):
-        client.xadd("test:shelf", {"items": '["demo",[],[],[]]', "reason": "why", "at": frontier.clock_ms() + number})
+        client.xadd(
+            "test:rejected", {"items": '["demo",[],[],[]]', "reason": "why", "at": frontier.clock_ms() + number}
+        )
     mover = SiteTransfer("demo", frontier, frontier)
     mover.begin()
     calls: list[Verb] = []
@@ -115,7 +117,7 @@ def test_a_site_that_moves_counts_its_rejected_pages_in_pieces(client: redis.Red
         assert mover.freeze()
 
     assert calls.count(Verb.FREEZE_SITE) == 4
-    assert client.hget("test:s:demo:frozen", "shelved") == b"350"
+    assert client.hget("test:s:demo:frozen", "rejected") == b"350"
 
 
 @pytest.mark.parametrize("name", [*PRELUDE, *Verb])

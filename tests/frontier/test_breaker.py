@@ -461,9 +461,9 @@ def test_a_breaker_that_opens_where_good_and_bad_pages_alternate_sends_probes_so
 
     waits = []
     for open_for_s in (1, 10, 60, 10_000):
-        _, at, rest = (client.hget("test:s:demo", "shut:post") or b"").decode().split(" ", 2)
+        _, at, rest = (client.hget("test:s:demo", "breaker:post") or b"").decode().split(" ", 2)
         waits.append((int(at) - frontier.clock_ms()) / 1000)
-        client.hset("test:s:demo", "shut:post", f"{frontier.clock_ms() - open_for_s * 1000} 0 {rest}")
+        client.hset("test:s:demo", "breaker:post", f"{frontier.clock_ms() - open_for_s * 1000} 0 {rest}")
         bad(frontier, lease(frontier, next_released(frontier, client)))
 
     assert max(waits[:2]) <= 3 < 9 <= waits[2] < 50 < 59 <= waits[3] < 800

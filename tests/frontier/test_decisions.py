@@ -197,22 +197,6 @@ def test_a_recovery_that_ends_half_way_has_the_decisions_already(
     assert (is_paused(client, "one"), is_paused(client, "two")) == (True, False)
 
 
-def test_a_pause_and_a_hold_of_an_older_version_are_taken_over(
-    frontier: Frontier, client: redis.Redis, url: str
-) -> None:
-    client.hset("test:s:one", "paused", 1)
-    client.hset("test:s:one:board:b2", "held", 1)
-    client.hdel("test:s:one", "signature")  # which that version did not write
-
-    publish(frontier, "one")
-    store_once(frontier, url)
-
-    assert in_database(url) == {
-        "one gate": "pause, by an older version",
-        "one hold b2": "held, by an older version",
-    }
-
-
 def test_a_board_that_comes_back_to_its_file_is_still_held(
     command: Command, frontier: Frontier, client: redis.Redis
 ) -> None:

@@ -30,9 +30,9 @@ def end_waits(client: redis.Redis, crawl: SmallCrawl) -> None:
     """Let the next probe of each stage go now, and do what is due."""
     client.hdel("test:s:demo", "next_at")
     for stage in Stage:
-        if line := client.hget("test:s:demo", f"shut:{stage.value}"):
+        if line := client.hget("test:s:demo", f"breaker:{stage.value}"):
             since, _, rest = line.decode().split(" ", 2)
-            client.hset("test:s:demo", f"shut:{stage.value}", f"{since} 0 {rest}")
+            client.hset("test:s:demo", f"breaker:{stage.value}", f"{since} 0 {rest}")
     client.zadd("test:due", {"demo": 0})
     crawl.frontier.produce()
     crawl.frontier.tick("me")
@@ -132,7 +132,7 @@ def test_boards_that_are_all_gone_are_told_and_their_scans_end(client: redis.Red
     waiting = Inspector(crawl.frontier).count_requests("demo").open
 
     for _ in range(2):
-        client.hset("test:s:demo", "shut:list", "1 0 0 all_gone")  # open for longer than between two probes
+        client.hset("test:s:demo", "breaker:list", "1 0 0 all_gone")  # open for longer than between two probes
         end_waits(client, crawl)
 
     assert "CrawlSiteRefuses" in problems

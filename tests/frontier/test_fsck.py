@@ -122,7 +122,7 @@ FORGETTABLE = [
     "recent",
     "refused",
     "serves",
-    "shelf",
+    "rejected",
     "starts",
     "stats",
     "ticker",
@@ -130,7 +130,7 @@ FORGETTABLE = [
     ":overdue",
     ":pages:",
     ":stats",
-    ":suspects:",
+    ":tripped:",
     ":tail:",
     ":unread:",
     ":unscanned",
@@ -269,7 +269,7 @@ def test_what_cannot_be_mended_is_rebuilt(
     assert Check(frontier, store).run() == []
 
 
-@pytest.mark.parametrize("key", ["outbox", "shelf"])
+@pytest.mark.parametrize("key", ["outbox", "rejected"])
 def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched_again(
     key: str, crawl: SmallCrawl, client: redis.Redis, tmp_path: Path
 ) -> None:
@@ -281,7 +281,7 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
         text, epoch = crawl.frontier.sites.published("demo"), Admin(crawl.frontier).restore.epoch()
         store.keep("demo", text or "", epoch or "", crawl.frontier.ledger)
         crawl.scan()
-        if key == "shelf":
+        if key == "rejected":
             for page_id, _ in crawl.frontier.outbox.draw("store", 10).pages:
                 Admin(crawl.frontier).failed.items.put(page_id, "refused")
         assert flaws(crawl.frontier, store) == set()
@@ -299,7 +299,7 @@ def test_items_that_were_deleted_before_they_were_stored_are_noticed_and_fetched
         assert flaws(crawl.frontier, store) == set()
 
 
-def test_what_was_dropped_from_the_shelf_is_not_missed(crawl: SmallCrawl, client: redis.Redis) -> None:
+def test_what_was_rejected_and_dropped_is_not_missed(crawl: SmallCrawl, client: redis.Redis) -> None:
     crawl.publish("boards: [1]\n")
     crawl.forum.board("1", 1, "10 0")
     crawl.scan()

@@ -274,10 +274,8 @@ def test_a_thread_without_an_address_is_not_looked_at_again(
 
 
 @pytest.mark.parametrize(("sweep", "state"), [
-    (Sweep("7", 100.0, "w.2", 2, read_from=110.0), "deleted"),  # the version before named no `looked_from`
     (Sweep("7", 100.0, "w.2", 2, read_from=110.0, looked_from=105.0), "normal"),  # the look before saw `seen`
     (Sweep("7", 100.0, "w.2", 2, read_from=110.0, looked_from=106.0), "deleted"),
-    (Sweep("7", 100.0, "", 2), "normal"),  # by the forum's clock, of an earlier version
 ])  # fmt: skip
 def test_the_second_look_marks_what_the_first_did_not_see_either(
     store: Store, tmp_path: Path, sweep: Sweep, state: str
@@ -334,13 +332,13 @@ def test_copies_less_than_a_second_old_are_taken_for_those_of_the_look_before(la
 @pytest.mark.parametrize(
     ("trouble", "reports"),
     [
-        ("", [(False, True)]),
+        ("", [(True, True)]),
         ("the page says so", [(True, False)]),
         ("a record could not be read", []),
         ("a cache made it before the last look", [(False, False)]),
     ],
 )
-def test_the_report_of_a_post_page_without_comments_counts_by_itself_only_where_the_page_says_so(
+def test_the_report_of_a_post_page_without_comments_is_bare_unless_the_page_says_so(
     trouble: str, reports: list[tuple[bool, bool]]
 ) -> None:
     made_after = 200.0 if "cache" in trouble else 120.0

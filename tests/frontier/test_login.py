@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import pytest
 import redis
-from cryptography.fernet import Fernet
 
 from crawl_tasks.errors import ConfigError, LoginRefused
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
@@ -110,36 +106,6 @@ def test_another_process_takes_the_session_and_logs_in_no_second_time(
 
     other.crawl()
 
-    assert other.titles() == ["thread 1", "thread 2", "thread 3", "thread 4"]
-    assert forum.logins == [PASSWORD]
-
-
-class EarlierCookie(NamedTuple):
-    """A cookie in the version before, whose workers read and write each one of a sealed session so."""
-
-    name: str
-    value: str
-    path: str
-    secure: bool
-    expires: int | None
-
-
-def test_workers_of_the_version_before_share_a_session_with_those_of_this_one(
-    worker: Members, forum: MembersForum, client: redis.Redis, frontier: Frontier
-) -> None:
-    seal = Fernet(base64.urlsafe_b64encode(hashlib.sha256(KEY.encode()).digest()))
-    worker.begin()
-    worker.crawl()
-    sealed = json.loads(seal.decrypt(client.hget("test:s:demo:session", "sealed")))
-
-    cookies = [EarlierCookie(*values) for values in sealed["cookies"]]
-    theirs = {"login": sealed["login"], "headers": sealed["headers"], "cookies": cookies}
-    client.hset("test:s:demo:session", "sealed", seal.encrypt(json.dumps(theirs).encode()))
-    forum.threads.append("4")
-    other = Members(client, frontier, forum)
-    other.crawl()
-
-    assert {"sid", "pre"} <= {cookie.name for cookie in cookies}
     assert other.titles() == ["thread 1", "thread 2", "thread 3", "thread 4"]
     assert forum.logins == [PASSWORD]
 
@@ -270,8 +236,8 @@ def refusal(frontier: Frontier) -> str:
 
 def probe(worker: Members, client: redis.Redis) -> None:
     """Let the next probe of a list page go, as time does."""
-    since, _, rid, reason = str(client.hget("test:s:demo", "shut:list"), "ascii").split(" ", 3)
-    client.hset("test:s:demo", "shut:list", f"{since} 0 {rid} {reason}")
+    since, _, rid, reason = str(client.hget("test:s:demo", "breaker:list"), "ascii").split(" ", 3)
+    client.hset("test:s:demo", "breaker:list", f"{since} 0 {rid} {reason}")
     client.hset("test:s:demo", "next_at", 0)
     client.zadd("test:due", {"demo": 0})
     worker.frontier.tick("here")
@@ -322,7 +288,7 @@ def test_a_login_that_is_refused_in_the_middle_of_a_crawl_counts_against_no_page
     worker.scan()
     counts = Inspector(frontier).count_requests("demo")
     monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
-    client.hdel("test:s:demo", "shut:post")
+    client.hdel("test:s:demo", "breaker:post")
     client.hset("test:s:demo", "next_at", 0)
     worker.crawl()
     forum.server.stop()
@@ -343,15 +309,17 @@ def test_the_first_stage_that_is_let_in_again_opens_the_others(
     forum.after_page = change
     worker.scan()
     forum.after_page = lambda _: None
-    assert client.hexists("test:s:demo", "shut:post")
+    assert client.hexists("test:s:demo", "breaker:post")
     # The probes of lists are an hour apart by now, and the one of posts goes at once.
     late = int(client.time()[0]) * 1000 + 3_600_000
-    client.hset("test:s:demo", mapping={"shut:list": f"1 {late} 0 login", "shut:post": "1 2 0 login", "next_at": 0})
+    client.hset(
+        "test:s:demo", mapping={"breaker:list": f"1 {late} 0 login", "breaker:post": "1 2 0 login", "next_at": 0}
+    )
     monkeypatch.setenv("FORUM_DEMO_PASSWORD", "planted-password-2")
     worker.crawl()
 
     assert worker.titles() == ALL
-    assert not client.hexists("test:s:demo", "shut:list")
+    assert not client.hexists("test:s:demo", "breaker:list")
 
 
 def test_a_refused_login_is_tried_again_after_a_while_and_then_after_longer(
@@ -395,7 +363,7 @@ def test_no_more_logins_a_day_than_the_file_says(
     assert Inspector(frontier).count_requests("demo").parked == 0
     client.hincrby("test:s:demo:session", "day", -1)  # as it is tomorrow
     forum.after_page = lambda target: None
-    client.hdel("test:s:demo", "shut:post")
+    client.hdel("test:s:demo", "breaker:post")
     client.hset("test:s:demo", "next_at", 0)
     worker.crawl()
     assert worker.titles() == ALL
@@ -445,7 +413,7 @@ def test_a_login_page_that_is_down_makes_the_site_wait_and_costs_no_login_of_the
     state = client.hgetall("test:s:demo:session")
     forum.before_login = lambda visit: False
     client.hset("test:s:demo", "next_at", 0)
-    client.hdel("test:s:demo", "shut:list")
+    client.hdel("test:s:demo", "breaker:list")
     worker.crawl()
 
     assert state[b"logins"] == b"0"

@@ -158,7 +158,7 @@ def test_more_history_than_fits_is_worked_off_as_if_a_page_had_brought_it(
     frontier: Frontier, client: redis.Redis, publish: Watch
 ) -> None:
     publish(max_backlog=100, window=4)
-    client.hset("test:s:demo", "brood", "30 20 1")
+    client.hset("test:s:demo", "max_children", "30 20 1")
     frontier.admit("demo", history(1000))
 
     assert len(released(client)) == 2  # each may bring 19 more, and a list page 29

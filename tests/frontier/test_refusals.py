@@ -40,9 +40,9 @@ def reason(frontier: Frontier) -> str:
 def taken(frontier: Frontier, client: redis.Redis) -> Lease:
     """Lease the one request that is released next, after the waits of the site and of its breaker."""
     client.hdel("test:s:demo", "next_at", "slow")
-    if line := client.hget("test:s:demo", "shut:post"):
+    if line := client.hget("test:s:demo", "breaker:post"):
         since, _, rest = line.decode().split(" ", 2)
-        client.hset("test:s:demo", "shut:post", f"{since} 0 {rest}")
+        client.hset("test:s:demo", "breaker:post", f"{since} 0 {rest}")
     end_delays(client)
     client.zadd("test:due", {"demo": 0})
     frontier.tick("me")
@@ -51,7 +51,7 @@ def taken(frontier: Frontier, client: redis.Redis) -> Lease:
 
 
 def open_until(client: redis.Redis) -> int:
-    return int((client.hget("test:s:demo", "shut:post") or b"").split()[1])
+    return int((client.hget("test:s:demo", "breaker:post") or b"").split()[1])
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +90,7 @@ def test_a_forum_that_refuses_all_pages_for_long_loses_none_and_is_asked_by_one_
 
 def test_refused_probes_do_not_slow_the_site_down_further(frontier: Frontier, client: redis.Redis) -> None:
     fail(frontier, taken(frontier, client), SlowDown("429"))
-    client.hset("test:s:demo", "shut:post", "1 1 0 slow_down")
+    client.hset("test:s:demo", "breaker:post", "1 1 0 slow_down")
     client.hdel("test:s:demo", "next_at")
     client.zadd("test:due", {"demo": 0})
     frontier.tick("me")
@@ -117,9 +117,9 @@ def test_without_a_named_time_the_distance_of_probes_doubles_up_to_the_greatest(
     waits = []
     for open_for_s in (10, 20, 1000):
         held = taken(frontier, client)
-        _, rest = (client.hget("test:s:demo", "shut:post") or b"").split(b" ", 1)
+        _, rest = (client.hget("test:s:demo", "breaker:post") or b"").split(b" ", 1)
         since = frontier.clock_ms() - open_for_s * 1000
-        client.hset("test:s:demo", "shut:post", f"{since} {rest.decode()}")
+        client.hset("test:s:demo", "breaker:post", f"{since} {rest.decode()}")
         fail(frontier, held, SlowDown("429"))
         waits.append(round((open_until(client) - frontier.clock_ms()) / 1000))
 
@@ -234,9 +234,9 @@ def test_a_short_time_that_the_site_named_is_the_least_between_probes_whose_dist
     waits = []
     for open_for_s in (0, 20, 100):
         held = taken(frontier, client)
-        _, rest = (client.hget("test:s:demo", "shut:post") or b"").split(b" ", 1)
+        _, rest = (client.hget("test:s:demo", "breaker:post") or b"").split(b" ", 1)
         since = frontier.clock_ms() - open_for_s * 1000
-        client.hset("test:s:demo", "shut:post", f"{since} {rest.decode()}")
+        client.hset("test:s:demo", "breaker:post", f"{since} {rest.decode()}")
         fail(frontier, held, SlowDown("503", 1.0))
         waits.append(round((open_until(client) - frontier.clock_ms()) / 1000))
 

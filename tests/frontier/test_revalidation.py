@@ -67,12 +67,12 @@ def test_a_page_with_another_etag_is_read(watched: SmallCrawl) -> None:
 
 
 def test_an_unchanged_page_does_not_speak_for_the_rules(watched: SmallCrawl, client: redis.Redis) -> None:
-    client.hset("test:s:demo", "readings:list", "00")
+    client.hset("test:s:demo", "results:list", "00")
 
     watched.scan()
 
     assert watched.forum.asked_if == [FIRST]
-    assert client.hget("test:s:demo", "readings:list") == b"00"
+    assert client.hget("test:s:demo", "results:list") == b"00"
 
 
 def other_rules(crawl: SmallCrawl) -> None:
@@ -101,7 +101,7 @@ def long_ago(crawl: SmallCrawl) -> None:
 
 
 def list_is_shut(crawl: SmallCrawl) -> None:
-    crawl.client.hset("test:s:demo", "shut:list", "1 1 0 parse")
+    crawl.client.hset("test:s:demo", "breaker:list", "1 1 0 parse")
 
 
 def turned_off(crawl: SmallCrawl) -> None:

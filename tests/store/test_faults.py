@@ -240,7 +240,7 @@ def test_what_no_database_takes_is_laid_aside_and_the_rest_is_stored(waiting: Wa
     waiting.add(*range(1, 8))
     # Another page's number, as no forum has it and no column holds it.
     trail = ["1", f'1 post 5 1 http://127.0.0.1/post/9 ["9",{2**63},""]']
-    waiting.client.xadd("test:outbox", {"items": json.dumps(["demo", [], [], [["7", "9", 1.0]], [], trail])})
+    waiting.client.xadd("test:outbox", {"items": json.dumps(["demo", [], [], [["7", "9", 1.0]], [], [], "v", trail])})
 
     waiting.worker.run()
 

@@ -14,7 +14,6 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.model import Comment, Items, Lease, Parsed, Post, Request, Stage
-from crawl_tasks.store import tables
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.worker.store_task import OutboxConsumer
 from tests.unit.command_line import run, site_text, write_site
@@ -139,22 +138,6 @@ def test_a_site_that_both_publish_past_the_database_stays_with_the_first(
         assert set(store.kept_sites(north.frontier.ledger)) == {"one"}
         assert set(store.kept_sites(south.frontier.ledger)) == {"two"}
         assert store.decisions(north.frontier.ledger) == []
-
-
-def test_the_epoch_of_before_schema_5_is_read_until_a_site_of_an_installation_is_kept(
-    new_url: Callable[[], str],
-) -> None:
-    with Store(new_url()) as store:
-        with store.database.writing() as connection:
-            rows = [{"name": "epoch", "value": "old"}, {"name": "epoch:a", "value": "of a"}]
-            connection.execute(tables.meta.insert(), rows)
-            connection.execute(tables.sites.insert().values(site="one", text="{}", installation=None))
-
-        assert [store.epoch(one) for one in ("crawl:", "north:", "north:a", "north:b")] == ["old", "old", "of a", None]
-
-        store.keep("one", "{}", "new", "north:")
-
-        assert [store.epoch(ledger) for ledger in ("crawl:", "north:", "south:")] == ["old", "new", None]
 
 
 def test_a_ledger_that_fills_the_database_no_more_leaves_no_number_of_its_batches(store: Store) -> None:

@@ -206,17 +206,17 @@ def test_what_failed_is_chosen_by_what_its_kind_knows(words: tuple[str, ...], co
 
 @pytest.mark.parametrize("how", ["retry", "drop"])
 def test_items_go_all_together_or_not_at_all(command: Command, client: redis.Redis, how: str) -> None:
-    client.xadd("test:shelf", {"reason": "value too long", "items": "[]"})
+    client.xadd("test:rejected", {"reason": "value too long", "items": "[]"})
 
     result = command("failed", how, "--kind", "item", "1-0", *(["--yes"] if how == "drop" else []))
 
-    assert (result.exit_code, client.xlen("test:shelf")) == (2, 1)
+    assert (result.exit_code, client.xlen("test:rejected")) == (2, 1)
     assert "a failed item is not sent back or dropped by its id" in result.stderr
 
 
 def test_no_kind_is_hidden_behind_another(command: Command, frontier: Frontier, client: redis.Redis) -> None:
     client.lpush("test:refused", "start: no such site\n{entry}", "post not JSON\ngarbage")
-    client.xadd("test:shelf", {"reason": "value too long", "items": "[]"})
+    client.xadd("test:rejected", {"reason": "value too long", "items": "[]"})
     for _ in range(3):
         give_up(frontier, client, State.DEAD, "robots")
 
@@ -287,7 +287,7 @@ def test_the_check_says_all_that_is_wrong_as_often_as_it_is_asked(
 
 def test_status_and_check_say_why_nothing_is_fetched(command: Command, frontier: Frontier, client: redis.Redis) -> None:
     client.xadd("test:outbox", {"items": "[]"})
-    client.xadd("test:shelf", {"reason": "value too long", "items": "[]"})
+    client.xadd("test:rejected", {"reason": "value too long", "items": "[]"})
     Admin(frontier).restore.halt("a reason")
     frontier.heartbeat("here:1", ["list", "post", "comment", "store", "control"])  # a missing one would be the cause
 

@@ -190,15 +190,17 @@ def test_items_that_were_laid_aside_are_listed_put_back_and_dropped(
 
 def test_the_oldest_items_go_back_first(frontier: Frontier, client: redis.Redis) -> None:
     for reason in ("first", "second"):
-        client.xadd("test:shelf", {"items": "[]", "reason": reason})
+        client.xadd("test:rejected", {"items": "[]", "reason": reason})
 
     assert Admin(frontier).failed.items.retry(Selection(most=1)) == 1
     assert [item.reason for item in Admin(frontier).failed.items.list()] == ["second"]
 
 
-def test_a_full_shelf_leaves_the_rest_in_the_outbox(frontier: Frontier, client: redis.Redis, command: Command) -> None:
+def test_with_too_many_rejected_items_the_rest_stays_in_the_outbox(
+    frontier: Frontier, client: redis.Redis, command: Command
+) -> None:
     for _ in range(MOST_ITEMS):
-        client.xadd("test:shelf", {"items": "[]", "reason": "x"})
+        client.xadd("test:rejected", {"items": "[]", "reason": "x"})
     page_id = client.xadd("test:outbox", {"items": "[]"})
 
     with pytest.raises(StoreError, match="crawl-tasks failed list --kind item"):

@@ -40,8 +40,8 @@ def snapshot(client: redis.Redis, later_ms: int = 0, opens_in_s: float = 0, **ch
         ({"opens_in_s": 30}, False),
         ({"opens_in_s": 3600}, True),
         ({"opens_in_s": 3600, "fields": {"delay_ms": 3_600_000}}, False),
-        ({"fields": {"shut__post": "5 9 0 parse"}}, True),
-        ({"opens_in_s": 30, "fields": {"shut__post": "5 9 0 parse"}}, True),
+        ({"fields": {"breaker__post": "5 9 0 parse"}}, True),
+        ({"opens_in_s": 30, "fields": {"breaker__post": "5 9 0 parse"}}, True),
         ({"leased": 1, "fields": {"paused": 1}}, True),
         ({"leased": 1, "delayed": 1, "fields": {"login": "5 no such password"}}, True),
     ],
@@ -71,7 +71,7 @@ def test_any_step_begins_the_wait_anew(client: redis.Redis) -> None:
 
 def test_the_probes_of_a_refused_login_are_no_steps(client: redis.Redis) -> None:
     watchdog = ProgressWatchdog()
-    refused = {"login": "5 no such password", "shut__post": "5 9 0 login"}
+    refused = {"login": "5 no such password", "breaker__post": "5 9 0 login"}
     watchdog.note(snapshot(client, fields=refused | {"attempts": 3}))
     probed = snapshot(client, GIVE_UP_MS, leased=1, fields=refused | {"attempts": 4})
     watchdog.note(probed)
@@ -83,7 +83,7 @@ def test_the_probes_of_a_refused_login_are_no_steps(client: redis.Redis) -> None
     assert not watchdog.gives_up(probed)
 
 
-@pytest.mark.parametrize("fields", [{"paused": 1}, {"shut__post": "5 9 0 parse"}])
+@pytest.mark.parametrize("fields", [{"paused": 1}, {"breaker__post": "5 9 0 parse"}])
 def test_the_remaining_time_leaves_out_what_is_held_back(client: redis.Redis, fields: dict[str, object]) -> None:
     pace, held = Pace(), snapshot(client, 60_000, fields=fields)
     pace.note(snapshot(client))

@@ -50,12 +50,16 @@ def outcome(request: Request, page: Fetched, body: bytes, headers: dict[str, str
         return str(error)
 
 
+TRAIL = ["1", '1 post 5 1 http://f/9 ["9",1,""]']
+"""What a commit adds to the items."""
+
+
 def assert_sound(found: Parsed | str, body: bytes) -> None:
     """It is a complaint of a line or two, or items that a wire can carry and that are no larger than their page."""
     if isinstance(found, str):
         assert 0 < len(found) < 500
         return
-    sent = orjson.dumps(found.items[:5], default=tuple)
+    sent = orjson.dumps((*found.items[:5], (), "v", TRAIL), default=tuple)
     assert read_items(sent)[:5] == found.items[:5]
     assert len(sent) < 6 * len(body) + 1000  # an escaped character takes six
 

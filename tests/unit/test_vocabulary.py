@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from crawl_tasks.frontier import keys
+from crawl_tasks.frontier.wire.site_terms import SITE_STATE
 from tests.flow.world import ROOT
 
 PACKAGE = ROOT / "crawl_tasks"
@@ -88,6 +90,14 @@ def test_the_list_holds_no_word_that_no_name_uses() -> None:
 def test_words_of_the_old_dialect_are_in_no_list(word: str) -> None:
     assert word not in STANDARD
     assert not is_explained(word, explained())
+
+
+@pytest.mark.parametrize("word", ["shut", "readings", "brood", "shelf", "shelved", "suspects"])
+def test_words_of_the_old_dialect_are_in_no_key_and_no_field_of_redis(word: str) -> None:
+    literals = [text for file in PACKAGE.rglob("*.lua") for text in re.findall(r"'([^'\n]*)'", file.read_text("utf-8"))]
+    stored = "\n".join([*literals, *(name for field in SITE_STATE for name in field.fields()), keys.__doc__ or ""])
+
+    assert not re.search(rf"\b{word}\b", stored)
 
 
 LIMITS = {"what": 2.0, ";": 2.0}

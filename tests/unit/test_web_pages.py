@@ -82,7 +82,7 @@ def populated(client: redis.Redis) -> Frontier:
     frontier.produce()
     frontier.sites.pause("paused-forum")
     client.zadd("test:s:late-forum:overdue", {"slow": 1})
-    client.hset("test:s:late-forum", "shut:comment", "1 1 0 parse")
+    client.hset("test:s:late-forum", "breaker:comment", "1 1 0 parse")
     for site in ("busy-forum", "paused-forum"):
         client.hset(f"test:s:{site}:stats", mapping=risen(0))
     return frontier

@@ -172,7 +172,7 @@ BACKEND_STATES = (
                _runs("drop table if exists comments", "alter table comments_away rename to comments")),
     WholeState("diskfull", "the disk of the database is full", _STORE_FAILS, _limits_files("1", "store"),
                _limits_files("unlimited", "store")),
-    WholeState("rejecting", "the database takes no comment", ("CrawlShelved",),
+    WholeState("rejecting", "the database takes no comment", ("CrawlItemsRejected",),
                _runs("create trigger no before insert on comments begin select raise(abort, 'not this one'); end"),
                _runs("drop trigger no"), types="failed retry"),
     WholeState("outboxfull", "no worker stores, and the outbox is full", ("CrawlNoWorker store",),

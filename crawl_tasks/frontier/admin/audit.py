@@ -177,7 +177,7 @@ class Audit:
         numbers = [[int(one or 0) for one in cast("list[bytes | None]", of_site)] for of_site in counted]
         since_ms = {site: since for site, (since, *_) in zip(sites, numbers, strict=True)}
         waiting = Counter[str]()
-        for key in (self._keys.outbox, self._keys.shelf):
+        for key in (self._keys.outbox, self._keys.rejected):
             for page_id, text in self._pages(key):
                 site = _site_of(text)
                 if site in since_ms and int(page_id.partition(b"-")[0]) >= since_ms[site]:
@@ -191,7 +191,7 @@ class Audit:
                 yield site, Location(Violation.UNSTORED, f"{lost} pages")
 
     def _pages(self, key: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the pages of the outbox or of the shelf: the time of the commit, as the id has it, and the items."""
+        """Yield the pages of the outbox or rejected ones: the time of the commit, as the id has it, and the items."""
         start = b"-"
         while True:
             command = ("XRANGE", key, start, b"+", "COUNT", _PAGES_AT_ONCE)

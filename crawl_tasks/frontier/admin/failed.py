@@ -211,13 +211,13 @@ class RejectedItems(DeadLetters):
     @explained("rejected items")
     def size(self) -> int:
         """Return the number of pages with rejected items."""
-        return self._client.xlen(self._keys.shelf)
+        return self._client.xlen(self._keys.rejected)
 
     def list(self, chosen: Selection = ANY) -> Iterator[RejectedItem]:
         """Return the rejected items, the oldest first."""
         with explained("rejected items"):
             entries = cast(
-                "list[tuple[bytes, dict[bytes, bytes]]]", self._client.xrange(self._keys.shelf, count=MOST_ITEMS)
+                "list[tuple[bytes, dict[bytes, bytes]]]", self._client.xrange(self._keys.rejected, count=MOST_ITEMS)
             )
         for entry_id, values in entries:
             if not chosen.ids or entry_id.decode() in chosen.ids:

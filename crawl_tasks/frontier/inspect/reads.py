@@ -66,8 +66,7 @@ class Process:
     """A process with its queues, alive at `at_ms` (Redis' clock), the time of the last heartbeat.
 
     Its first heartbeat came at `born_ms`, 0 for one that is older than a quarter of an hour. Its clock is `ahead_ms`
-    before Redis' own. `birth` tells it from another process of this name. An older version does not tell its
-    `start_key` or `version`.
+    before Redis' own. `birth` tells it from another process of this name.
     """
 
     name: str
@@ -104,7 +103,7 @@ class Health:
     `counters` are histograms over all sites. `produced_at_ms` is the last time of a look for due boards, 0 for never.
     `starts` counts start entries: claimed, new, known, refused. `claims` are entries that workers hold now.
     `forgotten` are at most a thousand boards that were due long ago without a look: site, due time in ms.
-    `shelved` is the number of pages with rejected items.
+    `rejected` is the number of pages with rejected items.
     `halted` is the reason why all sites stand still. `only` are the sites of a `run`, for which all others stand
     still. `eviction` is Redis' policy for a full memory.
     `oldest_item_at_ms` is the commit of the page that waits longest for the store, 0 for none. `outbox_max` is the
@@ -123,7 +122,7 @@ class Health:
     max_memory_bytes: int
     starts: Mapping[str, int]
     claims: int
-    shelved: int = 0
+    rejected: int = 0
     halted: str = ""
     only: tuple[str, ...] = ()
     eviction: str = ""
@@ -145,14 +144,14 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.info("memory", "persistence", "replication")
     pipe.hgetall(keys.starts)
     pipe.zcard(keys.claims)
-    pipe.xlen(keys.shelf)
+    pipe.xlen(keys.rejected)
     pipe.get(keys.halt)
     pipe.smembers(keys.only)
     pipe.hgetall(keys.reads)
     pipe.xrange(keys.outbox, count=1)
     pipe.hgetall(keys.facts)
     pipe.zrange(keys.births, 0, _MOST_PROCESSES, withscores=True)
-    stats, outbox, alive, serves, forgotten, info, starts, claims, shelved, halted, only, *others = pipe.execute()
+    stats, outbox, alive, serves, forgotten, info, starts, claims, rejected, halted, only, *others = pipe.execute()
     reads, oldest, facts, births = others
     counters = {name.decode(): int(value) for name, value in stats.items()}
     sizes = queue_sizes(client, queues)
@@ -178,7 +177,7 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         max_memory_bytes=info.get("maxmemory", 0),
         starts={name.decode(): int(count) for name, count in starts.items()},
         claims=claims,
-        shelved=shelved,
+        rejected=rejected,
         halted=(halted or b"").decode(),
         only=tuple(sorted(name.decode() for name in only)),
         eviction=info.get("maxmemory_policy", ""),

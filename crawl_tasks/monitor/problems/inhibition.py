@@ -34,7 +34,7 @@ OF_SITE: Final[Mapping[str, frozenset[str]]] = {
 }
 """The kinds that follow from a kind of the same site."""
 
-_STORE: Final = frozenset(("CrawlOutboxGrows", "CrawlOutboxFull", "CrawlStoreFails", "CrawlShelved"))
+_STORE: Final = frozenset(("CrawlOutboxGrows", "CrawlOutboxFull", "CrawlStoreFails", "CrawlItemsRejected"))
 _STILL: Final = _SLOW | {"CrawlBacklogFull"}
 OF_INSTALLATION: Final[Mapping[str, frozenset[str]]] = {
     "CrawlHalted": _STILL | {"CrawlNoSite"},
@@ -43,7 +43,7 @@ OF_INSTALLATION: Final[Mapping[str, frozenset[str]]] = {
     | _STORE
     | {WORKER, BEAT, "CrawlRedisMemory", "CrawlAlertsSilent", "CrawlWorkersDie"},
     WORKER: _STILL,
-    f"{WORKER} store": _STORE - {"CrawlShelved"},
+    f"{WORKER} store": _STORE - {"CrawlItemsRejected"},
     BEAT: frozenset(("CrawlSiteLate", "CrawlFewItems")),
     "CrawlStoreFails": _STILL | {"CrawlOutboxGrows", "CrawlOutboxFull"},
     "CrawlOutboxFull": _STILL | {"CrawlOutboxGrows"},

@@ -65,7 +65,7 @@ def _redis_refuses(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _rejected(window: Window) -> Iterator[tuple[str, Fields]]:
-    if count := window.snapshot.health.shelved:
+    if count := window.snapshot.health.rejected:
         yield "", {"count": count}
 
 
@@ -147,10 +147,10 @@ REDIS_DOWN = Kind(
     "CrawlRedisDown", Severity.CRITICAL, "the crawl stands still, and no other problem can be judged: {reason}",
     "look whether Redis runs and whether CRAWL_REDIS_URL is right, then run crawl-tasks check",
 )  # fmt: skip
-SHELVED = Kind(
-    "CrawlShelved", Severity.WARNING, "{count} pages could not be stored and were rejected",
+ITEMS_REJECTED = Kind(
+    "CrawlItemsRejected", Severity.WARNING, "{count} pages could not be stored and were rejected",
     "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
-    condition=_rejected, rule=AlertRule(f"{of_installation('crawl_shelf_pages')} > 0", "2m"),
+    condition=_rejected, rule=AlertRule(f"{of_installation('crawl_rejected_pages')} > 0", "2m"),
     one="1 page could not be stored and was rejected",
 )  # fmt: skip
 INSTALLATION_KINDS = (
@@ -195,7 +195,7 @@ INSTALLATION_KINDS = (
          condition=_redis_refuses,
          rule=AlertRule(f"{of_installation('crawl_redis_refuses_writes')} == 1", "1m",
                         {"reason": "crawl-tasks check says why"})),
-    SHELVED,
+    ITEMS_REJECTED,
     BEAT_SILENT, NO_WORKER, *WORKER_KINDS,
     Kind("CrawlThreadsFew", Severity.WARNING,
          "half of the {subject} pages wait longer than {duration} for a thread, though their sites let them go",

@@ -31,7 +31,7 @@ def _clocks(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _versions(window: Window) -> Iterator[tuple[str, Fields]]:
-    versions = sorted({one.version or "an older one" for one in window.snapshot.processes})
+    versions = sorted({one.version for one in window.snapshot.processes})
     if len(versions) > 1:
         yield "", {"versions": ", ".join(versions)}
 

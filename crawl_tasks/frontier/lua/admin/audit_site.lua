@@ -79,9 +79,6 @@ end
 local function check_scans(id, key, v)
   local counted = counts[id] or {open = 0, walk_open = 0, full_open = 0}
   local is_scanning, scans = redis.call('SISMEMBER', site.key .. ':scanning', id) == 1, tonumber(v[2] or 0)
-  -- An older version counted the pages of walks as those of scans: both together are right then.
-  local are_walks_scans = not v[7] and scans > counted.open and scans == counted.open + counted.walk_open
-  if are_walks_scans then counted = {open = scans, walk_open = 0, full_open = counted.full_open} end
   if scans ~= counted.open or is_scanning ~= (counted.open > 0) then
     note('scan', id, function()
       redis.call('HSET', key, 'open', counted.open)

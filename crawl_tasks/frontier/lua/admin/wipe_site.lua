@@ -20,8 +20,7 @@ if ARGV[2] == '0' then
   for _, name in ipairs({'leaving', 'arriving', 'moved'}) do redis.call('HDEL', P .. ':' .. name, ARGV[1]) end
   redis.call('ZREM', P .. ':due', ARGV[1])
   -- A wipe that begins again after an interruption finds its own pause. `paused_before` keeps the operator's choice.
-  local v = redis.call('HMGET', key, 'paused_before', 'paused', 'draining', 'version')
-  if not is_removed and (v[1] == '1' or v[4] and not v[1]) then decisions.adopt_gate(ARGV[1], v[1] or v[2], v[3]) end
+  local v = redis.call('HMGET', key, 'paused_before', 'paused')
   redis.call('UNLINK', key)
   if not is_removed then redis.call('HSET', key, 'paused', 1, 'paused_before', v[1] or v[2] or 0, 'fence', now_ms()) end
   if ARGV[4] == '1' then redis.call('HSET', P .. ':ages', 'walks', 1) end
@@ -36,8 +35,6 @@ for _, name in ipairs(page[2]) do
   if id then
     redis.call('ZREM', P .. ':boards', ARGV[1] .. ' ' .. id)
     redis.call('ZREM', P .. ':fulls', ARGV[1] .. ' ' .. id)
-    local board = redis.call('HMGET', name, 'held', 'fixed_ms', 'terms')
-    decisions.adopt_board(ARGV[1], id, board[1], board[2], board[3])
   end
   redis.call('UNLINK', name)
 end

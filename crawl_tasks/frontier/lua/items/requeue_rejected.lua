@@ -4,16 +4,16 @@
 -- ARGV 2: 1 to put them back, 0 to drop them
 -- RETURNS 0: {0, pages taken}
 
-local shelf = P .. ':shelf'
-local entries = redis.call('XRANGE', shelf, '-', '+', 'COUNT', ARGV[1])
+local rejected = P .. ':rejected'
+local entries = redis.call('XRANGE', rejected, '-', '+', 'COUNT', ARGV[1])
 for _, entry in ipairs(entries) do
-  local name, is_own, since = shelved_site(entry)
+  local name, is_own, since = rejected_page(entry)
   if ARGV[2] == '1' then
     put_items({since = since}, now_ms(), entry[2][2])
     if not is_own then count_stored(name, -1) end  -- it counts as the present site's when it is stored
   elseif is_own then
     count_stored(name, 1)
   end
-  redis.call('XDEL', shelf, entry[1])
+  redis.call('XDEL', rejected, entry[1])
 end
 return {0, #entries}

@@ -27,8 +27,6 @@ function note_board(site, payload, level, change)
   local v = redis.call('HMGET', key, 'line', 'open', 'full_open', 'walk_open')
   if not v[2] then return end
   local field = board_field(said, level)
-  -- An older version counted the pages of walks as those of scans.
-  if field == 'walk_open' and change < 0 and tonumber(v[4] or 0) <= 0 then field = 'open' end
   local open = redis.call('HINCRBY', key, field, change)
   if not v[1] then
     if (v[2] + 0) + (v[3] or 0) + (v[4] or 0) + change <= 0 then redis.call('DEL', key) end

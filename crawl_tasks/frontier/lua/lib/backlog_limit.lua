@@ -1,7 +1,7 @@
 -- Shared by every script, behind fair_share.lua: the backlog limit. A site's open requests stay below `max_backlog` plus the
--- children of one page. Changes only the field `brood` of the site.
+-- children of one page. Changes only the field `max_children` of the site.
 --
--- `brood` is the greatest number of children that a page of a stage ever had, one number for each of STAGES, and counts as
+-- `max_children` is the greatest number of children that a page of a stage ever had, one number for each of STAGES, and counts as
 -- EXPECTED at least. A page in flight may bring as many. `growth` is one less, as the page itself leaves the backlog.
 -- `load` is the backlog plus the growth of all pages in flight. A page goes when its growth, and that of one page of each
 -- deeper stage, fit below `top`, which is `max_backlog` plus the greatest growth of a stage. So the children of a list page
@@ -22,7 +22,7 @@ function note_children(site, stage, children)
   if children <= most[STAGE_AT[stage]] then return end
   most[STAGE_AT[stage]] = children
   site.max_children = table.concat(most, ' ')
-  redis.call('HSET', site.key, 'brood', site.max_children)
+  redis.call('HSET', site.key, 'max_children', site.max_children)
 end
 
 -- Return the growth of a page by stage, that of one page of each stage from a stage on, and the greatest growth.

@@ -17,8 +17,7 @@ function has_pending(name) return redis.call('EXISTS', pending_key(name)) == 1 e
 -- Return whether a board must be written: it is new, or has other terms, or has lost its place in a schedule.
 local function differs(name, id, line, terms, full_line, full_before)
   local board = P .. ':s:' .. name .. ':board:' .. id
-  local v = redis.call('HMGET', board, 'line', 'terms', 'full_line', 'full_due', 'held', 'fixed_ms')
-  if v[5] or v[6] then decisions.adopt_board(name, id, v[5], v[6], v[2]) end
+  local v = redis.call('HMGET', board, 'line', 'terms', 'full_line', 'full_due', 'held')
   if v[1] ~= line or v[2] ~= terms or (v[3] or '') ~= full_line then return true end
   if redis.call('SISMEMBER', P .. ':s:' .. name .. ':boards', id) == 0 then return true end
   if not v[5] and not redis.call('ZSCORE', P .. ':boards', name .. ' ' .. id) then return true end

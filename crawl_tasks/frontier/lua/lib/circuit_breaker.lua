@@ -6,8 +6,8 @@
 -- page is parked and no attempt is counted: refused pages stand behind the others of their list, and any answer to a
 -- probe closes the breaker.
 --
--- `shut:STAGE` of the site stands while the breaker is open: "<since> <time of the next probe> <rid of the last probe>
--- <reason>". `readings:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `suspects` are
+-- `breaker:STAGE` of the site stands while the breaker is open: "<since> <time of the next probe> <rid of the last probe>
+-- <reason>". `results:STAGE` are the last results, newest last, 1 well and 0 not, from the first bad one on. `tripped` are
 -- the tripped requests: those whose pages were bad, and which are parked. `refused:STAGE` are the rids of the last pages
 -- that were refused together with their stage. One that is refused again while others are good is a bad page.
 --
@@ -21,7 +21,7 @@ local MOST_WAITS = 4  -- times `probe_ms`, between two retries that fail
 local NEXT_RETRY = 10000  -- ms between two retries that are read well
 local FIRST_PROBE = 1000  -- ms until the first probe where good and bad pages alternate
 
-function tripped_key(site, stage) return site.key .. ':suspects:' .. stage end
+function tripped_key(site, stage) return site.key .. ':tripped:' .. stage end
 
 -- Return whether a page may be gone by its status: one that does not exist, a page that says so itself, or a thread that is
 -- hidden. Of lists, the end of a walk has the last two as well.
@@ -45,7 +45,7 @@ end
 function plan_probe(site, stage, at, rid)
   local since, last, reason = string.match(site.open_breakers[stage], '^(%d+) %d+ (%d+) (.*)$')
   site.open_breakers[stage] = table.concat({since, string.format('%.0f', at), rid or last, reason}, ' ')
-  redis.call('HSET', site.key, 'shut:' .. stage, site.open_breakers[stage])
+  redis.call('HSET', site.key, 'breaker:' .. stage, site.open_breakers[stage])
 end
 
 -- Return the reason why a stage is refused by the site, or nil.
@@ -58,8 +58,7 @@ function is_probe(site, stage, rid) return string.match(site.open_breakers[stage
 
 local function open_breaker(site, stage, now, at, reason)
   site.open_breakers[stage] = string.format('%.0f %.0f 0 %s', now, at, reason)
-  redis.call('HSET', site.key, 'shut:' .. stage, site.open_breakers[stage])
-  tally(site, 'shut:' .. stage, 1)
+  redis.call('HSET', site.key, 'breaker:' .. stage, site.open_breakers[stage])
 end
 
 -- Make a parked request ready again, with no attempts counted, by `put` in front or behind. Return whether it was parked.
@@ -89,7 +88,7 @@ function close_breaker(site, stage)
   for _, rid in ipairs(redis.call('LRANGE', tripped_key(site, stage), 0, -1)) do
     if unpark(site, rid, return_tried) then revived = revived + 1 end
   end
-  redis.call('HDEL', site.key, 'shut:' .. stage, 'readings:' .. stage)
+  redis.call('HDEL', site.key, 'breaker:' .. stage, 'results:' .. stage)
   redis.call('UNLINK', tripped_key(site, stage), site.key .. ':kept:' .. stage, site.key .. ':pages:' .. stage)
   site.open_breakers[stage] = false
   return revived
@@ -134,7 +133,7 @@ local function end_refusal(site, stage)
   if is_login then redis.call('HDEL', site.key, 'login') end
   for _, other in ipairs(is_login and STAGES or {stage}) do
     if refusal_of(site, other) == reason then
-      redis.call('HDEL', site.key, 'shut:' .. other)
+      redis.call('HDEL', site.key, 'breaker:' .. other)
       site.open_breakers[other] = false
     end
   end
@@ -203,7 +202,7 @@ end
 -- Note a page that the site answered. Only a probe closes an open breaker: good pages that were under way when it opened
 -- would close it at once.
 function note_answer(site, stage, rid, is_good)
-  local field = 'readings:' .. stage
+  local field = 'results:' .. stage
   if site.open_breakers[stage] then
     if not is_probe(site, stage, rid) then return end
     if refusal_of(site, stage) then end_refusal(site, stage) elseif is_good then close_breaker(site, stage) end
@@ -235,7 +234,7 @@ function note_bad_page(site, stage, rid, reason, now)
   redis.call('RPUSH', tripped_key(site, stage), rid)
   redis.call('LTRIM', tripped_key(site, stage), -MOST_TRIPPED, -1)
   if site.open_breakers[stage] then return end
-  local field = 'readings:' .. stage
+  local field = 'results:' .. stage
   local past = (redis.call('HGET', site.key, field) or '') .. '0'
   past = string.sub(past, -math.max(RESULTS, 2 * site.terms.breaker_after))
   local _, bad = string.gsub(string.sub(past, -RESULTS), '0', '')

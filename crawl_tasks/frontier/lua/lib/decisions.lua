@@ -61,18 +61,3 @@ function decisions.end_site(name, token, work)
   redis.call('ZREM', P .. ':due', name)
   redis.call('HSET', P .. ':underway', name, token .. ' ' .. work)
 end
-
--- Take over a pause or a drain from before decisions were kept, or of an older version's command.
-function decisions.adopt_gate(name, paused, draining)
-  local value = paused == '1' and 'pause' or draining == '1' and 'drain' or 'run'
-  if value ~= (decisions.value(name, 'gate') or 'run') then decisions.decide(name, 'gate', value, '', 'by an older version') end
-end
-
--- The same of the hold and the interval of a board.
-function decisions.adopt_board(name, id, held, fixed, terms)
-  if held and decisions.value(name, 'hold ' .. id) ~= 'held' then decisions.decide(name, 'hold ' .. id, 'held', '', 'by an older version') end
-  local value = fixed and fixed .. ' ' .. (terms or '')
-  if value and decisions.value(name, 'interval ' .. id) ~= value then
-    decisions.decide(name, 'interval ' .. id, value, '', 'by an older version')
-  end
-end

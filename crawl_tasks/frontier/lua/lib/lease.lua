@@ -2,11 +2,10 @@
 -- by itself.
 -- EXPORTS: read_tail lease_request lease_again lease_next
 
--- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>". An older version
--- wrote and reads the tail alone.
+-- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>".
 function read_tail(text)
-  local tail, token = string.match(text or '', '^(%d+)%.?(%d*)$')
-  return tonumber(tail or 0), tonumber(token or '') or 0
+  local tail, token = string.match(text or '', '^(%d+)%.(%d+)$')
+  return tonumber(tail or 0), tonumber(token or 0)
 end
 
 -- Return the answer of lease.lua that gives a lease.

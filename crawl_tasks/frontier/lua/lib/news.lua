@@ -99,8 +99,8 @@ function check_news(site, listed, posted, seen, now)
 end
 
 local function read_pinged(site)
-  local items, wait, deviation = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+) ?(%d*)$')
-  return tonumber(items), tonumber(wait), tonumber(deviation or '') or tonumber(wait)
+  local items, wait, deviation = string.match(redis.call('HGET', site.key, 'pinged') or '', '^(%d+) (%d+) (%d+)$')
+  return tonumber(items), tonumber(wait), tonumber(deviation)
 end
 
 local function write_pinged(site, items, wait, deviation)

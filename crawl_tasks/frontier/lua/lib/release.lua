@@ -1,5 +1,5 @@
 -- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored shelved_site store_is_behind has_ready memory_is_short
+-- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored rejected_page store_is_behind has_ready memory_is_short
 -- EXPORTS: release spend end_lease
 -- EXPORTS: bury drop_request revive let_dead_page_go retry_dead_page start_kind put_start refuse_start return_start
 
@@ -52,9 +52,9 @@ function count_stored(name, pages)
   if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
 end
 
--- Return the site of a page on the shelf, whether the present site of this name committed it, not one that was removed, and when
+-- Return the site of a page that the store rejected, whether the present site of this name committed it, not one that was removed, and when
 -- that one began.
-function shelved_site(entry)
+function rejected_page(entry)
   local name = string.match(entry[2][2], '^%["([^"]*)"') or ''
   local since, at = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or 0), tonumber(entry[2][6])
   return name, not at or at >= since, since
@@ -233,7 +233,7 @@ function drop_request(site, entry, is_open, now)
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
   redis.call('HINCRBY', site.key, 'let_go:' .. stage, 1)
   if stage == 'list' and is_open then end_unread(site, level, address, payload, now) end
-  put_items(site, now, '["' .. site.name .. '",[],[],[],' .. cjson.encode({life_ms(site, now), entry}) .. ']')
+  put_items(site, now, '["' .. site.name .. '",[],[],[],[],[],"",' .. cjson.encode({life_ms(site, now), entry}) .. ']')
 end
 
 -- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must follow.

@@ -6,7 +6,7 @@
 -- `busy` holds the items of each hour of day, and the hour since which they are counted. `scan_at` is the time from which the
 -- budget allows one more list request, ms.
 -- A board's `history` holds "<items> <hours> <heat> <at> <rate> <interval>", in hours, `expected` the items an hour until the next
--- scan, and `pace` "<lag in hours> <cost>". An older worker, which may run beside, knows no `expected`.
+-- scan, and `pace` "<lag in hours> <cost>".
 -- `shown` is set when a board's own scan met news that the page of all news had told before, or rows whose times nobody knows.
 -- `by_due` orders the boards of such a site by due time, for scans ahead of time. It may name boards that have left, or hold
 -- times that a person has changed since. `boards` alone says which boards are due.
@@ -15,7 +15,7 @@
 
 local MOST_BUSY = 5000
 local THIRD = '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'
-local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. ' ?(%d*)$'  -- the hours of a day: numbers_in() takes three times as long
+local BUSY = '^' .. THIRD .. ' ' .. THIRD .. ' ' .. THIRD .. ' (%d+)$'  -- the hours of a day: numbers_in() takes three times as long
 local MEAN = 0.5  -- items an hour of a board of which nothing is known
 
 function new_scan() return {items = 0, heat = 0, past = 0, oldest = 0} end
@@ -36,7 +36,7 @@ local function read_history(text, pace, expected)
   local items, hours, heat, at, rate, interval = string.match(text or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
   local lag, cost = string.match(pace or '', '^(%S+) (%S+)$')
   return {items = tonumber(items or 0), hours = tonumber(hours or 0), heat = tonumber(heat or 0), at = tonumber(at or 0),
-    rate = tonumber(rate or 0), interval = tonumber(interval or 1), expected = tonumber(expected or rate or 0),
+    rate = tonumber(rate or 0), interval = tonumber(interval or 1), expected = tonumber(expected or 0),
     lag = tonumber(lag or 0), cost = tonumber(cost or 1)}
 end
 
@@ -84,7 +84,7 @@ function meets_goal(pulse, goal) return goal > 0 and pulse.rate > 0 and pulse.me
 local function count_busy(site, seen, now)
   local text = redis.call('HGET', site.key, 'busy')
   local counts, sum = {string.match(text or '', BUSY)}, 0
-  counts[25] = text and (tonumber(counts[25]) or 0) or seen.since or math.floor(now)  -- an older version kept no time
+  counts[25] = tonumber(counts[25]) or seen.since or math.floor(now)
   if #seen.hours > 0 then
     for _, hour in ipairs(seen.hours) do counts[hour + 1] = (counts[hour + 1] or 0) + 1 end
     for hour = 1, 24 do counts[hour] = counts[hour] or 0; sum = sum + counts[hour] end

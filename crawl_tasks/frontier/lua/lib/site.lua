@@ -130,8 +130,8 @@ function load_site(name)
     paused = state.paused or is_halted(name), is_withdrawn = state.withdrawn, draining = state.draining or state.withdrawn,
     next_at = gate_opens_at(state.next_at, terms.quiet, terms.daily_budget, terms.offsets, state.spent),
     window = window, delay = delay, file_delay = file_delay, slow = state.slow, lead = state.lead, spent = state.spent,
-    found = state.found, max_children = state.brood, credit = state.credit, levels = state.levels,
-    open_breakers = state.shut, results = state.readings, flushes = state.flushes, flushing = state.flushing,
+    found = state.found, max_children = state.max_children, credit = state.credit, levels = state.levels,
+    open_breakers = state.breaker, results = state.results, flushes = state.flushes, flushing = state.flushing,
     failed_in_a_row = state.failed_in_a_row, since = state.since, fence = state.fence, attempts = state.attempts,
     rid = state.admitted,
     -- The page at hand, and the guard's tables that it met.

@@ -17,14 +17,14 @@ local site = load_site(ARGV[1])
 if not site or redis.call('HEXISTS', P .. ':sites', ARGV[1]) == 0 then return {0, ''} end
 local leased = redis.call('ZCARD', key .. ':leased') + (site.flushing and 1 or 0)
 if leased > 0 then return {2, leased} end
--- Pages on the shelf stay here, and count as stored where the site arrives.
-local shelved, page = 0, redis.call('XRANGE', P .. ':shelf', ARGV[3], '+', 'COUNT', AT_ONCE)
+-- Rejected pages stay here, and count as stored where the site arrives.
+local rejected, page = 0, redis.call('XRANGE', P .. ':rejected', ARGV[3], '+', 'COUNT', AT_ONCE)
 for _, entry in ipairs(page) do
-  local name, is_own = shelved_site(entry)
-  if name == ARGV[1] and is_own then shelved = shelved + 1 end
+  local name, is_own = rejected_page(entry)
+  if name == ARGV[1] and is_own then rejected = rejected + 1 end
 end
-if ARGV[3] == '-' then redis.call('HSET', key, 'shelved', 0) end
-redis.call('HINCRBY', key, 'shelved', shelved)
+if ARGV[3] == '-' then redis.call('HSET', key, 'rejected', 0) end
+redis.call('HINCRBY', key, 'rejected', rejected)
 if #page == AT_ONCE then return {3, '(' .. page[AT_ONCE][1]} end
 for _, stage in ipairs(STAGES) do
   local released = key .. ':released:' .. stage

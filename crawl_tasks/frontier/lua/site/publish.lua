@@ -38,8 +38,6 @@ elseif (known[3] or '0') ~= ARGV[7] or redis.call('HLEN', key .. ':staged:' .. A
   return {2, 0}
 end
 local before = load_site(name)
-local gate = redis.call('HMGET', key, 'paused', 'draining', 'paused_before')
-if before and not gate[3] then decisions.adopt_gate(name, gate[1], gate[2]) end
 if has_boards then
   redis.call('HSET', P .. ':sites', name, ARGV[3])
   redis.call('HSET', key, 'version', ARGV[2], 'format', FORMAT, 'signature', ARGV[5])
@@ -77,7 +75,8 @@ if has_boards then
   redis.call('HSET', pending, '', 'rows 0')
 end
 local left = apply_boards(name, tonumber(ARGV[8]), now)
-if not before and redis.call('EXISTS', decisions.key(name)) == 1 and not gate[3] then decisions.apply_gate(name) end
+local is_new = not before and redis.call('HEXISTS', key, 'paused_before') == 0
+if is_new and redis.call('EXISTS', decisions.key(name)) == 1 then decisions.apply_gate(name) end
 if before and before.version ~= ARGV[2] then
   redis.call('HDEL', key, 'login', 'scan_gap', 'mismatch')  -- another login, or none, other boards and rules: the next page tells
   for _, stage in ipairs(STAGES) do

@@ -19,13 +19,13 @@ end
 redis.call('RENAME', key .. ':frozen', key)
 redis.call('HSET', P .. ':sites', ARGV[1], redis.call('HGET', key, 'file'))
 if ARGV[3] == 'arriving' then
-  redis.call('HINCRBY', key, 'stored', redis.call('HGET', key, 'shelved') or 0)
+  redis.call('HINCRBY', key, 'stored', redis.call('HGET', key, 'rejected') or 0)
   -- Pages that were laid aside here before it left are counted by that: they are of a life before.
   local since = tonumber(redis.call('HGET', key, 'since') or 0)
   redis.call('HSETNX', key, 'watched', string.format('%.0f', since))
   redis.call('HSET', key, 'since', string.format('%.0f', math.max(now, since + 1)))
 end
-redis.call('HDEL', key, 'file', 'shelved')
+redis.call('HDEL', key, 'file', 'rejected')
 redis.call('HDEL', P .. ':' .. ARGV[3], ARGV[1])
 redis.call('HDEL', P .. ':moved', ARGV[1])
 redis.call('SET', P .. ':epoch', string.format('%.0f', now), 'NX')
