@@ -1,9 +1,10 @@
--- Receive up to k messages from the queues. Hints need no record: the frontier sends a lost one again. Messages of other
--- programs are recorded in `unacked` in the same instant, so that no crash can lose them between queue and record.
--- A worker with empty queues waits for a wake-up, of which each queue has at most one. Here the caller passes it on where it
--- leaves messages, and takes it where it leaves none. So a message wakes one worker, however many wait.
--- KEYS 1: unacked hash, KEYS 2: unacked index, then the queues' wake-ups, then the lists in the order to serve them: those
---   of all queues for the first priority, then those for the next one, ...
+-- Receive up to k messages from the queues. Hints need no record: the frontier sends a lost one again. Messages of
+-- other programs are recorded in `unacked` in the same instant, so that no crash can lose them between queue and
+-- record.
+-- A worker with empty queues waits for a wake-up, of which each queue has at most one. Here the caller passes it on
+-- where it leaves messages, and takes it where it leaves none. So a message wakes one worker, however many wait.
+-- KEYS 1: unacked hash, KEYS 2: unacked index, then the queues' wake-ups, then the lists in the order to serve them:
+--   those of all queues for the first priority, then those for the next one, ...
 -- ARGV 1: time of the caller, seconds
 -- ARGV 2: k
 -- ARGV 3: kombu's separator between queue and priority step
@@ -44,7 +45,9 @@ if left > 0 then  -- all lists are empty
 end
 for i = 1, queues do
   for list = 2 + queues + i, #KEYS, queues do
-    if redis.call('EXISTS', KEYS[list]) == 1 and redis.call('EXISTS', KEYS[2 + i]) == 0 then redis.call('LPUSH', KEYS[2 + i], 1) end
+    if redis.call('EXISTS', KEYS[list]) == 1 and redis.call('EXISTS', KEYS[2 + i]) == 0 then
+      redis.call('LPUSH', KEYS[2 + i], 1)
+    end
   end
 end
 return {0, taken}

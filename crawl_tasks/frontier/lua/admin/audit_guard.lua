@@ -15,7 +15,8 @@ local v = redis.call('HMGET', site.key .. ':seen', name .. ':n', name .. ':m')
 local n, m = tonumber(v[1] or 0), tonumber(v[2] or 1)
 local window = tonumber(string.match(name, '@(%d+)$'))
 local is_full = string.sub(name, 1, 5) == 'full-'
-local current = window and math.floor(now_ms() / (is_full and site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms))
+local span = is_full and site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms
+local current = window and math.floor(now_ms() / span)
 if window and site.terms.guard_length > 0 and not is_full then  -- windows by length are counted
   current = tonumber(redis.call('HGET', site.key .. ':seen', string.match(name, '^(.*)@') .. ':w') or 1)
 end

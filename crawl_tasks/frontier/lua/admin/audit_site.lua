@@ -36,7 +36,8 @@ local function check_balance(open)
   for _, stage in ipairs(STAGES) do total = total + (redis.call('HGET', site.key, 'done:' .. stage) or 0) end
   if total < site.rid then note('lost', string.format('%.0f', site.rid - total)) end
   if total > site.rid then
-    note('uncounted', string.format('%.0f', total - site.rid), function() redis.call('HSET', site.key, 'admitted', total) end)
+    note('uncounted', string.format('%.0f', total - site.rid),
+      function() redis.call('HSET', site.key, 'admitted', total) end)
   end
 end
 

@@ -1,4 +1,5 @@
--- Count the requests of sites by state, at one instant, by the sizes of the structures that hold them. Read their counters.
+-- Count the requests of sites by state, at one instant, by the sizes of the structures that hold them. Read their
+-- counters.
 -- FLAGS: no-writes
 -- KEYS 1: key prefix
 -- ARGV 1: ms after which an overdue board is late
@@ -8,7 +9,8 @@
 --   2. ready, released, done, for each of list, post, comment
 --   3. addresses in the guard
 --   4. boards, scanning, never scanned, overdue, late, due time of the oldest overdue one
---   5. boards that are not watched, and some of them, a line each: "<since> <dead, parked, empty or held> <reason> <board>"
+--   5. boards that are not watched, and some of them, a line each: "<since> <dead, parked, empty or held> <reason>
+--      <board>"
 --   6. time at which the gate opens
 --   7. number of values of the site's hash, then its names and values
 --   8. names and values of the site's statistics
@@ -22,7 +24,8 @@ local function read_facts(name)
   local fields = redis.call('HGETALL', key)
   for i = 1, #fields, 2 do f[fields[i]] = fields[i + 1] end
   if not f.version then return nil end
-  return {key = key, fields = fields, rid = f.admitted or 0, done = {f['done:list'] or 0, f['done:post'] or 0, f['done:comment'] or 0},
+  return {key = key, fields = fields, rid = f.admitted or 0,
+    done = {f['done:list'] or 0, f['done:post'] or 0, f['done:comment'] or 0},
     opens_at = gate_opens_at(f.next_at, f.quiet, f.daily_budget, f.offsets, f.spent),
     levels = {list = f['levels:list'] or '', post = f['levels:post'] or '', comment = f['levels:comment'] or ''}}
 end

@@ -1,6 +1,6 @@
 -- Note the heartbeat of a process with its queues, or its end. A process without a heartbeat for a minute is forgotten.
--- `births` holds the first heartbeat of each process that has not ended in order, as "name birth", or when it is due. The last
--- quarter of an hour of it shows who died. In containers, all processes may have one name.
+-- `births` holds the first heartbeat of each process that has not ended in order, as "name birth", or when it is due.
+-- The last quarter of an hour of it shows who died. In containers, all processes may have one name.
 -- KEYS 1: key prefix
 -- ARGV 1: name of the process
 -- ARGV 2: its queues, comma-separated, '?' when it begins and serves none yet, or '' when it ends
@@ -30,12 +30,16 @@ elseif ARGV[2] == '?' then
 else
   local is_known = string.match(redis.call('HGET', P .. ':facts', name) or '', '^%S+ (%S*)') == ARGV[6]
   if redis.call('ZADD', P .. ':alive', now, name) == 1 or not is_known then
-    if redis.call('ZADD', P .. ':births', now, birth) == 1 then redis.call('HINCRBY', P .. ':stats', 'worker_starts', 1) end
+    if redis.call('ZADD', P .. ':births', now, birth) == 1 then
+      redis.call('HINCRBY', P .. ':stats', 'worker_starts', 1)
+    end
   end
   redis.call('HSET', P .. ':serves', name, ARGV[2])
   if ARGV[3] ~= '' then redis.call('HSET', P .. ':reads', name, ARGV[3]) end
   redis.call('HSET', P .. ':facts', name, string.format('%.0f %s %s', ARGV[5] - now, ARGV[6], ARGV[4]))
 end
-for _, process in ipairs(redis.call('ZRANGE', P .. ':alive', '-inf', now - 60000, 'BYSCORE', 'LIMIT', 0, CHUNK)) do forget(process) end
+for _, process in ipairs(redis.call('ZRANGE', P .. ':alive', '-inf', now - 60000, 'BYSCORE', 'LIMIT', 0, CHUNK)) do
+  forget(process)
+end
 redis.call('ZREMRANGEBYSCORE', P .. ':births', '-inf', now - LASTS)
 return {0, redis.call('ZCARD', P .. ':alive')}

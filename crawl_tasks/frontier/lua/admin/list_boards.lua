@@ -5,8 +5,8 @@
 -- ARGV 2: cursor, 0 to begin
 -- ARGV 3: number of boards
 -- ARGV 4..: fields of a board
--- RETURNS 0: {0, next cursor (0 at the end), a board, ...}, each one text: id, due time or '', then the fields, '' without
---   a value. NUL stands between them
+-- RETURNS 0: {0, next cursor (0 at the end), a board, ...}, each one text: id, due time or '', then the fields, ''
+--   without a value. NUL stands between them
 
 local key = P .. ':s:' .. ARGV[1]
 local page = redis.call('SSCAN', key .. ':boards', ARGV[2], 'COUNT', ARGV[3])

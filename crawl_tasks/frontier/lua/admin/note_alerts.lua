@@ -1,12 +1,12 @@
 -- Note the alerts that fire now, so that each is sent once when it begins, again after a while, and once when it ends,
--- with any number of senders. A notice that could not be sent is undone, and comes again at the next look; since when is noted
--- until a look has nothing to send.
+-- with any number of senders. A notice that could not be sent is undone, and comes again at the next look; since when
+-- is noted until a look has nothing to send.
 -- KEYS 1: key prefix
 -- ARGV 1: claim, undo, or leave: the sender ends in order, and nobody need miss it
 -- ARGV 2: claim: ms after which a lasting alert is sent again. undo: begins, lasts or ended
 -- ARGV 3: claim: names of the alerts that were looked for, comma-separated: only these can have ended. undo: the alert
--- ARGV 4..: claim: the alerts that fire, behind "+", or "?" for one that is too young to begin. undo: when it began, ms. Behind them claim: "@" and the ms
---   until the sender's next look
+-- ARGV 4..: claim: the alerts that fire, behind "+", or "?" for one that is too young to begin. undo: when it began,
+--   ms. Behind them claim: "@" and the ms until the sender's next look
 -- RETURNS 0: {0, {change, alert, time of its beginning in ms, ...}}
 
 local now, key = now_ms(), P .. ':alarms'

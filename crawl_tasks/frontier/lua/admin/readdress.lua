@@ -12,7 +12,8 @@ local now, revived, key = now_ms(), 0, site.key .. ':' .. ARGV[2]
 for i = 3, #ARGV, 3 do
   local rid = ARGV[i]
   local entry = string.match(redis.call('HGET', key, rid) or '', '\n(.*)$')
-  local stage, level, attempt, address, payload = string.match(entry or '', WIRE.entry.stage_priority_attempt_address_payload)
+  local pattern = WIRE.entry.stage_priority_attempt_address_payload
+  local stage, level, attempt, address, payload = string.match(entry or '', pattern)
   if address == ARGV[i + 1] then
     redis.call('HDEL', key, rid)
     revive(site, ARGV[2], rid, WIRE.write_entry(rid, stage, level, attempt, ARGV[i + 2] .. ' ' .. payload))

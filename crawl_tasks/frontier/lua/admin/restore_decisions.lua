@@ -1,5 +1,5 @@
--- Restore decisions of operators about a site from the database, and carry them out where the site is published: a Redis that lost
--- its last writes, or is older, has forgotten them. A newer decision in Redis stays.
+-- Restore decisions of operators about a site from the database, and carry them out where the site is published: a
+-- Redis that lost its last writes, or is older, has forgotten them. A newer decision in Redis stays.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -38,7 +38,11 @@ local function carry_out(site, subject, value, at)
   elseif subject == 'guard' then
     begin_flush(site)
   elseif subject == 'file' then
-    if value == 'gone' then redis.call('HSET', site.key, 'withdrawn', 1) else redis.call('HDEL', site.key, 'withdrawn') end
+    if value == 'gone' then
+      redis.call('HSET', site.key, 'withdrawn', 1)
+    else
+      redis.call('HDEL', site.key, 'withdrawn')
+    end
   end
 end
 

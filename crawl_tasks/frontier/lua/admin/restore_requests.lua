@@ -1,10 +1,11 @@
--- Restore a wiped ledger from the database: requests that were done, for the guard, and requests that were admitted and not
--- done, which become ready. The tail of no thread is restored: it may have gone down again since the last page that is known, so
--- that a thread is read whole when it changes next. A second call with the same lines changes nothing.
+-- Restore a wiped ledger from the database: requests that were done, for the guard, and requests that were admitted and
+-- not done, which become ready. The tail of no thread is restored: it may have gone down again since the last page that
+-- is known, so that a thread is read whole when it changes next. A second call with the same lines changes nothing.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: ms, the newest observation of the database, above which the tokens go on, or 0
--- ARGV 3..: lines, with the flag "!" for a request that is to be done, "." for one that is only known, ":" for one whose page is gone
+-- ARGV 3..: lines, with the flag "!" for a request that is to be done, "." for one that is only known, ":" for one
+--   whose page is gone
 -- RETURNS 0: {0, made ready, known only}
 -- RETURNS -1: the site is not published
 

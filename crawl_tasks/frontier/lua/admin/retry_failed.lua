@@ -21,7 +21,8 @@ repeat
   cursor = page[1]
   for i = 1, #page[2], 2 do
     local rid, reason, entry = page[2][i], string.match(page[2][i + 1], '^%d+ (%S*)[^\n]*\n(.*)$')
-    local is_meant = (ARGV[3] == '' or reason == ARGV[3]) and (ARGV[4] == '' or string.match(entry, WIRE.entry.stage) == ARGV[4])
+    local is_meant = (ARGV[3] == '' or reason == ARGV[3])
+      and (ARGV[4] == '' or string.match(entry, WIRE.entry.stage) == ARGV[4])
     if revived < most and is_meant and redis.call('HDEL', key, rid) == 1 then
       revive(site, ARGV[2], rid, entry)
       revived = revived + 1

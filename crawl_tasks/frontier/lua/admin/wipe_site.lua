@@ -1,6 +1,6 @@
--- Wipe a site's ledger, guard and boards, some keys at a time, before recovery builds them anew. The site stays unpublished,
--- so that no lease begins and no old one ends, and will be paused when it is published again. Of a removed site
--- nothing is left.
+-- Wipe a site's ledger, guard and boards, some keys at a time, before recovery builds them anew. The site stays
+-- unpublished, so that no lease begins and no old one ends, and will be paused when it is published again. Of a removed
+-- site nothing is left.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -42,5 +42,9 @@ local is_over = page[1] == '0'
 if is_over and work == 'remove' then redis.call('HDEL', P .. ':underway', ARGV[1]) end
 if is_over and work == 'recover' then redis.call('HSET', P .. ':underway', ARGV[1], token .. ' restore') end
 -- Monitoring forgets a site that is gone.
-if is_over and work ~= 'recover' then redis.call('HDEL', P .. ':changes', ARGV[1]) else note_change({name = ARGV[1]}) end
+if is_over and work ~= 'recover' then
+  redis.call('HDEL', P .. ':changes', ARGV[1])
+else
+  note_change({name = ARGV[1]})
+end
 return {0, page[1]}

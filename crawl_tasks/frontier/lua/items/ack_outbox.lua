@@ -34,7 +34,8 @@ local function take_away(ids)
 end
 
 local all, ended, short = 0, {}, {}
--- Return the ids of the pages that the present site of this name committed, and those of an earlier one, which was removed.
+-- Return the ids of the pages that the present site of this name committed, and those of an earlier one, which was
+-- removed.
 local function by_life(name, ids)
   local since, own, earlier = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or math.huge), {}, {}
   for _, id in ipairs(ids) do
@@ -63,15 +64,21 @@ for name, ids in pairs(cjson.decode(ARGV[3])) do
 end
 if all > 0 then  -- a second call for the same pages counts nothing
   for name, numbers in pairs(cjson.decode(ARGV[1])) do
-    local is_there = redis.call('EXISTS', P .. ':s:' .. name) == 1  -- else a site that was removed would leave its counters
-    for field, n in pairs(is_there and numbers or {}) do tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n)) end
+    -- Else a site that was removed would leave its counters.
+    local is_there = redis.call('EXISTS', P .. ':s:' .. name) == 1
+    for field, n in pairs(is_there and numbers or {}) do
+      tally({key = P .. ':s:' .. name}, field, string.format('%.0f', n))
+    end
   end
   for name, boards in pairs(cjson.decode(ARGV[2])) do
     for id, ages in pairs(boards) do add_ages(P .. ':s:' .. name .. ':board:' .. id, ages) end
   end
 end
 for i, last in ipairs(redis.call('HMGET', P .. ':ages', 'change', 'own')) do
-  if tonumber(ARGV[4] or 0) > tonumber(last or 0) then redis.call('HSET', P .. ':ages', i == 1 and 'change' or 'own', ARGV[4]) end
+  if tonumber(ARGV[4] or 0) > tonumber(last or 0) then
+    redis.call('HSET', P .. ':ages', i == 1 and 'change' or 'own', ARGV[4])
+  end
 end
-if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end  -- or the names of all consumers would stay for ever
+-- Or the names of all consumers would stay for ever.
+if redis.call('XLEN', stream) == 0 then redis.call('DEL', stream) end
 return {0, untaken(), cjson.encode(short), unpack(ended)}

@@ -1,13 +1,13 @@
--- Take the oldest waiting pages from the outbox for storing: first pages that the taker took before and did not store, then
--- pages of a dead taker, then new ones.
+-- Take the oldest waiting pages from the outbox for storing: first pages that the taker took before and did not store,
+-- then pages of a dead taker, then new ones.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: taker
 -- ARGV 2: most pages to take
 -- ARGV 3: ms after which another taker's pages are taken over
 -- ARGV 4: greatest number of a batch that the taker knows of. A Redis that gives it again has lost its last writes
--- RETURNS 0: {0, {id, items, id, items, ...}, number of this batch, last change by pages of this ledger that was acknowledged,
---   now in ms}
+-- RETURNS 0: {0, {id, items, id, items, ...}, number of this batch, last change by pages of this ledger that was
+--   acknowledged, now in ms}
 
 local stream, group = P .. ':outbox', 'store'
 if redis.call('EXISTS', stream) == 0 then return {0, {}, 0, 0, now_ms()} end

@@ -1,25 +1,26 @@
--- Shared by every script, behind guard.lua: admission. A line becomes an entry of the ledger, and a board's scan goes on.
--- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready walk_whole admit_line
--- EXPORTS: flush_admission backlog
+-- Shared by every script, behind guard.lua: admission. A line becomes an entry of the ledger, and a board's scan goes
+-- on.
+-- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready
+-- EXPORTS: walk_whole admit_line flush_admission backlog
 
 function board_key(site, id) return site.key .. ':board:' .. id end
 
 -- Return whether a person asked for a walk over a board: it is named like seed1700000000000.
 function is_by_hand(said) return string.find(said[3], '^seed%d+$') ~= nil end
 
--- Return whether a list page belongs to a walk, which shows a board's history. A scan shows what is new, and keeps its priority
--- behind page 1. `said` is the page's payload, decoded.
+-- Return whether a list page belongs to a walk, which shows a board's history. A scan shows what is new, and keeps its
+-- priority behind page 1. `said` is the page's payload, decoded.
 function is_walk(said, level) return is_by_hand(said) or (said[2] > 1 and tonumber(level) <= BACKFILL) end
 
--- Return the field that counts a board's open list pages of a kind: scans, walks and full passes each have one, so that no
--- walk or pass holds up a scan. The third value of its reach names a pass.
+-- Return the field that counts a board's open list pages of a kind: scans, walks and full passes each have one, so that
+-- no walk or pass holds up a scan. The third value of its reach names a pass.
 function board_field(said, level)
   if said[4] and (said[4][3] or '') ~= '' then return 'full_open' end
   return is_walk(said, level) and 'walk_open' or 'open'
 end
 
--- Count an open list page of a board up or down. Return the board's key and its open pages of scans, nil for another page. A
--- board that left the site file is remembered until its last list page ends.
+-- Count an open list page of a board up or down. Return the board's key and its open pages of scans, nil for another
+-- page. A board that left the site file is remembered until its last list page ends.
 function note_board(site, payload, level, change)
   local said = cjson.decode(payload)
   local id = said[1]
@@ -77,10 +78,10 @@ end
 
 local MOST_KNOWN = 200  -- pages in a row. A forum may answer every number with one of its pages
 
--- Return whether a walk goes on from a page. It passes `slack` pages without news, and as many known rows as the scans found
--- news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it. The first walk
--- over a board goes to its end, as its threads may be known from a page of all news or from another board, and so does one that
--- a person asked for. `first` counts such pages.
+-- Return whether a walk goes on from a page. It passes `slack` pages without news, and as many known rows as the scans
+-- found news meanwhile (`slid`): each thread that they found has moved one row onto a page that the walk had before it.
+-- The first walk over a board goes to its end, as its threads may be known from a page of all news or from another
+-- board, and so does one that a person asked for. `first` counts such pages.
 local function goes_on(site, key, is_asked_for)
   local slack, slid, first = unpack(redis.call('HMGET', key, 'slack', 'slid', 'first'))
   first = tonumber(first or ((site.is_unscanned or is_asked_for) and 0))
@@ -106,10 +107,10 @@ function walk_whole(site, id)
   if redis.call('EXISTS', board_key(site, id)) == 1 then redis.call('HSET', board_key(site, id), 'walk', WHOLE) end
 end
 
--- Return whether a walk begins where a scan ends. It goes on behind a page with news. It also goes over as many pages as the last
--- scan or walk that went beyond page 2: a row that left the list meanwhile moved others up, onto pages that were already read. A
--- walk that ended on page 2 may have met rows that news had moved there. Where history had its half of `daily_new` today, it waits
--- for another day.
+-- Return whether a walk begins where a scan ends. It goes on behind a page with news. It also goes over as many pages
+-- as the last scan or walk that went beyond page 2: a row that left the list meanwhile moved others up, onto pages that
+-- were already read. A walk that ended on page 2 may have met rows that news had moved there. Where history had its
+-- half of `daily_new` today, it waits for another day.
 local function begin_walk(site, id, key, may_have_more)
   local pages, open = unpack(redis.call('HMGET', key, 'walk', 'walk_open'))
   pages = tonumber(pages or 0)
@@ -120,9 +121,9 @@ local function begin_walk(site, id, key, may_have_more)
   return true
 end
 
--- Return whether a list's next page is asked for, and whether a walk begins with it. A scan goes on as far as all rows are new.
--- Behind a known row stands what was read before, or history. On a list in the order of the last replies that is certain where the
--- rows are older than the newest one of the scan before.
+-- Return whether a list's next page is asked for, and whether a walk begins with it. A scan goes on as far as all rows
+-- are new. Behind a known row stands what was read before, or history. On a list in the order of the last replies that
+-- is certain where the rows are older than the newest one of the scan before.
 local function walks_on(site, said, level)
   local key = board_key(site, said[1])
   local line, is_open = unpack(redis.call('HMGET', key, 'line', 'open'))
@@ -141,7 +142,8 @@ local function walks_on(site, said, level)
   return begins, begins
 end
 
--- Return whether a scan leaves a page to the walk over the same board: one of many pages that page 1 of the list names at once.
+-- Return whether a scan leaves a page to the walk over the same board: one of many pages that page 1 of the list names
+-- at once.
 local function is_left_to_walk(site, said, level)
   local parent = site.listed
   if not parent or parent[2] ~= 1 or said[2] <= 2 or board_field(said, level) ~= 'open' then return false end
@@ -154,12 +156,13 @@ local function spend_scan(site)
   if requests then redis.call('HINCRBY', site.key, 'scan_at', math.floor(3600000 / requests)) end
 end
 
--- Pass one line through the guard, and enter a new one into the ledger as ready. Return the line as it was admitted, or false.
--- flush_admission() must follow the last.
--- An echo makes no request in two places: where nobody named its thread, which is read whole when its own board lists it,
--- and behind page 1 of a first scan, where everything is older than the scan.
+-- Pass one line through the guard, and enter a new one into the ledger as ready. Return the line as it was admitted, or
+-- false. flush_admission() must follow the last.
+-- An echo makes no request in two places: where nobody named its thread, which is read whole when its own board lists
+-- it, and behind page 1 of a first scan, where everything is older than the scan.
 function admit_line(site, line, now, unguarded)
-  local flag, stage, level, request = string.match(line, WIRE.wish.flag_stage_priority_request, string.find(line, ' ', 1, true) + 1)
+  local behind_word = string.find(line, ' ', 1, true) + 1
+  local flag, stage, level, request = string.match(line, WIRE.wish.flag_stage_priority_request, behind_word)
   local said = stage == 'list' and cjson.decode(string.match(request, WIRE.request.payload))
   local is_backfill, admitted = false, line
   if flag == '?' then
@@ -173,7 +176,8 @@ function admit_line(site, line, now, unguarded)
     admitted = WIRE.write_line(string.match(line, WIRE.line.word), flag, stage, level, request)
   end
   if flag == '?' and tonumber(level) > BACKFILL then spend_scan(site) end
-  if flag == '~' and stage == 'list' and not unguarded then  -- produce.lua admits one list page of a full pass at a time
+  -- produce.lua admits one list page of a full pass at a time.
+  if flag == '~' and stage == 'list' and not unguarded then
     local key = board_key(site, said[1])
     if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
@@ -206,7 +210,8 @@ function admit_line(site, line, now, unguarded)
   return admitted
 end
 
--- Write the batches of an admission: ready lists, guard sizes, counters. One command a batch is cheaper than one a line.
+-- Write the batches of an admission: ready lists, guard sizes, counters. One command a batch is cheaper than one a
+-- line.
 function flush_admission(site)
   for key, batch in pairs(site.ready) do
     for i = 1, #batch, CHUNK do redis.call('RPUSH', key, unpack(batch, i, math.min(i + CHUNK - 1, #batch))) end

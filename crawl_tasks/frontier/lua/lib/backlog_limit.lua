@@ -1,14 +1,15 @@
--- Shared by every script, behind fair_share.lua: the backlog limit. A site's open requests stay below `max_backlog` plus the
--- children of one page. Changes only the field `max_children` of the site.
+-- Shared by every script, behind fair_share.lua: the backlog limit. A site's open requests stay below `max_backlog`
+-- plus the children of one page. Changes only the field `max_children` of the site.
 --
--- `max_children` is the greatest number of children that a page of a stage ever had, one number for each of STAGES, and counts as
--- EXPECTED at least. A page in flight may bring as many. `growth` is one less, as the page itself leaves the backlog.
--- `load` is the backlog plus the growth of all pages in flight. A page goes when its growth, and that of one page of each
--- deeper stage, fit below `top`, which is `max_backlog` plus the greatest growth of a stage. So the children of a list page
--- can always be worked off, thread by thread. A page without growth, as a comment page with one next page, always goes.
+-- `max_children` is the greatest number of children that a page of a stage ever had, one number for each of STAGES, and
+-- counts as EXPECTED at least. A page in flight may bring as many. `growth` is one less, as the page itself leaves the
+-- backlog. `load` is the backlog plus the growth of all pages in flight. A page goes when its growth, and that of one
+-- page of each deeper stage, fit below `top`, which is `max_backlog` plus the greatest growth of a stage. So the
+-- children of a list page can always be worked off, thread by thread. A page without growth, as a comment page with one
+-- next page, always goes.
 --
--- Backfill fills half of `max_backlog` at most, so that a first crawl of any size never stops the scans. Where it fills more,
--- after a recovery or by hand, the rest does not count for the other lanes.
+-- Backfill fills half of `max_backlog` at most, so that a first crawl of any size never stops the scans. Where it fills
+-- more, after a recovery or by hand, the rest does not count for the other lanes.
 -- EXPORTS: note_children room_for find_limit hold_back note_sent
 
 -- Children of a page before a page has had more: rows of a list page, the first comment page, the next comment page.
@@ -40,7 +41,9 @@ end
 -- Return the growth of all pages in flight: by stage, and in all.
 local function growth_in_flight(site, growth)
   local flight, sum = {}, 0
-  for _, stage in ipairs(STAGES) do flight[stage] = growth[stage] * redis.call('ZCARD', site.key .. ':released:' .. stage) end
+  for _, stage in ipairs(STAGES) do
+    flight[stage] = growth[stage] * redis.call('ZCARD', site.key .. ':released:' .. stage)
+  end
   local rids = redis.call('ZRANGE', site.key .. ':leased', 0, -1)  -- bounded by the window, 256 at most
   for _, held in ipairs(#rids > 0 and redis.call('HMGET', site.key .. ':open', unpack(rids)) or {}) do
     local stage = string.match(held or '', WIRE.held.stage)
@@ -50,17 +53,18 @@ local function growth_in_flight(site, growth)
   return flight, sum
 end
 
--- Return the tops of the two kinds of lanes, for all that is open. Backfill that waits beyond the limit, as a recovery may leave
--- it, counts for the other lanes as if it filled its own part.
+-- Return the tops of the two kinds of lanes, for all that is open. Backfill that waits beyond the limit, as a recovery
+-- may leave it, counts for the other lanes as if it filled its own part.
 local function find_tops(max_backlog, path, greatest, waiting_backfill)
   local half, top = math.floor(max_backlog / 2), max_backlog + greatest
-  local own = (half >= path.list and half or max_backlog) + greatest  -- a part below one page's children would hold all back
+  -- A part below one page's children would hold all back.
+  local own = (half >= path.list and half or max_backlog) + greatest
   return {backfill = own, news = top + (waiting_backfill > top and waiting_backfill - own or 0)}
 end
 
--- Return how many requests may still come from outside, below a limit or the site's own `max_backlog`: of all lanes, and of
--- backfill. Two things must fit: a list page when all else has ended, and the growth of all pages in flight plus that of a post
--- now.
+-- Return how many requests may still come from outside, below a limit or the site's own `max_backlog`: of all lanes,
+-- and of backfill. Two things must fit: a list page when all else has ended, and the growth of all pages in flight plus
+-- that of a post now.
 function room_for(site, max_backlog)
   local growth, path, greatest = growths(site)
   local open, _, flight = backlog(site), growth_in_flight(site, growth)
@@ -89,17 +93,17 @@ local function fits(limit, kind, stage)
   return math.max(0, math.floor((limit.tops[kind] - limit.load - limit.path[stage]) / growth) + 1)
 end
 
--- Return how many pages of the deepest stage go although they do not fit. Where no ready page fits, nor would when all else
--- had ended, a person or list pages alone filled the backlog, and the site would stand still for ever. The pages in flight
--- may then bring no more together than one page may.
+-- Return how many pages of the deepest stage go although they do not fit. Where no ready page fits, nor would when all
+-- else had ended, a person or list pages alone filled the backlog, and the site would stand still for ever. The pages
+-- in flight may then bring no more together than one page may.
 local function go_deepest(limit, stage, places)
   local flight = 0
   for i = STAGE_AT[stage], #STAGES do flight = flight + limit.flight[STAGES[i]] end
   return math.min(places, math.floor((limit.greatest - flight) / limit.growth[stage]))
 end
 
--- Take places away from the stages whose pages do not fit, in the lanes of a kind. Return whether a ready page goes, and the
--- deepest stage with ready pages.
+-- Take places away from the stages whose pages do not fit, in the lanes of a kind. Return whether a ready page goes,
+-- and the deepest stage with ready pages.
 local function hold_back_kind(limit, kind, places, ready)
   local deepest, goes = nil, false
   for _, stage in ipairs(STAGES) do
@@ -109,8 +113,8 @@ local function hold_back_kind(limit, kind, places, ready)
   return goes, deepest
 end
 
--- Return how many pages of backfill go that do not fit below its own top, nor would when all else had ended: as many as fit below
--- the common one or, of more than ever fits, as many as together bring no more than one page may.
+-- Return how many pages of backfill go that do not fit below its own top, nor would when all else had ended: as many as
+-- fit below the common one or, of more than ever fits, as many as together bring no more than one page may.
 local function free_backfill(limit, stage, places)
   if limit.backfill + limit.path[stage] <= limit.tops.backfill then return 0 end
   local fit = math.min(places, fits(limit, 'news', stage))
@@ -118,8 +122,8 @@ local function free_backfill(limit, stage, places)
   return math.max(0, go_deepest(limit, stage, places))
 end
 
--- Take places away from pages that do not fit. `places` and `ready` hold numbers by kind and stage. Return the limit for the
--- rest of the release, nil for none.
+-- Take places away from pages that do not fit. `places` and `ready` hold numbers by kind and stage. Return the limit
+-- for the rest of the release, nil for none.
 function hold_back(limit, places, ready)
   local had = {news = {}, backfill = {}}
   for kind, of in pairs(had) do

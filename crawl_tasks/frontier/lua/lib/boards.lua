@@ -1,11 +1,13 @@
--- Shared by every script, behind scan.lua: the boards of a publication. What differs is staged first, some hundred boards in a
--- call, in a key that no scan reads. publish.lua switches the version and renames that key to `pending` at one instant. From
--- then on a pending board counts, and is applied: written to its place before anybody reads it, or some in a call.
+-- Shared by every script, behind scan.lua: the boards of a publication. What differs is staged first, some hundred
+-- boards in a call, in a key that no scan reads. publish.lua switches the version and renames that key to `pending` at
+-- one instant. From then on a pending board counts, and is applied: written to its place before anybody reads it, or
+-- some in a call.
 --
--- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first one,
--- with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
+-- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first
+-- one, with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
 -- "rows <cursor>", then "sums <cursor> <items> <hours> <rate> <found in time>" for a site with the priced policy.
--- EXPORTS: stage_boards apply_board apply_boards has_pending note_unwatched note_first_page plan_board fix_board free_board hold_board release_board
+-- EXPORTS: stage_boards apply_board apply_boards has_pending note_unwatched note_first_page plan_board fix_board
+-- EXPORTS: free_board hold_board release_board
 
 local ROW = 7  -- values of a board in ARGV: its id, then those of the text. Without a line the board leaves.
 local LASTS_S = 600  -- for which staged boards of a publisher that died are kept
@@ -25,7 +27,8 @@ local function differs(name, id, line, terms, full_line, full_before)
   return tonumber(v[4] or 0) > full_before or not redis.call('ZSCORE', P .. ':fulls', name .. ' ' .. id)
 end
 
--- Stage the boards among some values, from a place on, and return their number. `full_pass` is the period of full passes, ms.
+-- Stage the boards among some values, from a place on, and return their number. `full_pass` is the period of full
+-- passes, ms.
 function stage_boards(name, key, values, from, full_pass, now)
   local staged = {}
   for i = from, #values, ROW do
@@ -70,11 +73,12 @@ local function restore_decisions(name, id, board, terms)
 end
 
 local function put_in(name, id, row, now)
-  local line, start, least, most, full_line, full_first = string.match(row, '^(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)$')
+  local line, start, least, most, full_line, full_first =
+    string.match(row, '^(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)%z(%Z*)$')
   local key = P .. ':s:' .. name
   local board, terms = key .. ':board:' .. id, start .. ' ' .. least .. ' ' .. most
-  -- The number of a board's first scan. A board that leaves the file and comes back gets no number that the guard knows,
-  -- since every scan admits at least one request.
+  -- The number of a board's first scan. A board that leaves the file and comes back gets no number that the guard
+  -- knows, since every scan admits at least one request.
   local admitted = redis.call('HGET', key, 'admitted') or 0
   if redis.call('HEXISTS', board, 'terms') == 0 then restore_decisions(name, id, board, terms) end
   local v = redis.call('HMGET', board, 'interval_ms', 'fixed_ms', 'terms', 'held')
@@ -96,7 +100,8 @@ local function put_in(name, id, row, now)
   keep_new_boards(key, function(_, new) return new ~= id end)
 end
 
--- Note that a board is not watched: its first page is parked or dead, shows no thread any more (empty), or an operator holds it.
+-- Note that a board is not watched: its first page is parked or dead, shows no thread any more (empty), or an operator
+-- holds it.
 function note_unwatched(site, id, state, reason, now)
   local key = site.key .. ':unwatched'
   local since, before = string.match(redis.call('HGET', key, id) or '', '^(%d+) (%a+)')
@@ -110,8 +115,8 @@ local function note_watched(site, id)
   redis.call('HDEL', board_key(site, id), 'unwatched')
 end
 
--- Note what the first page of a board shows: threads, nothing, a page that may be either, or that the forum calls it gone.
--- The site counts boards that are gone. Return the rid of the page 1 that was given up before, if one was.
+-- Note what the first page of a board shows: threads, nothing, a page that may be either, or that the forum calls it
+-- gone. The site counts boards that are gone. Return the rid of the page 1 that was given up before, if one was.
 function note_first_page(site, id, shows, now)
   local board = board_key(site, id)
   local v = redis.call('HMGET', board, 'line', 'gone_at', 'unwatched', 'threads', 'dead')
@@ -145,7 +150,8 @@ local function take_out(name, id)
   redis.call('ZREM', key .. ':overdue', id)
   keep_new_boards(key, function(front_page) return front_page ~= id end)
   redis.call('HDEL', key .. ':front', ' ' .. id)
-  if redis.call('HEXISTS', key .. ':front', id) == 1 then redis.call('HSET', key .. ':front', id, '') end  -- no new board
+  -- It is no new board.
+  if redis.call('HEXISTS', key .. ':front', id) == 1 then redis.call('HSET', key .. ':front', id, '') end
   redis.call('ZREM', P .. ':boards', name .. ' ' .. id)
   redis.call('ZREM', P .. ':fulls', name .. ' ' .. id)
 end
@@ -203,7 +209,8 @@ end
 
 -- Give a board an interval that holds until the site file gives it another.
 function fix_board(site, id, interval, now)
-  redis.call('HSET', board_key(site, id), 'min_ms', interval, 'max_ms', interval, 'interval_ms', interval, 'fixed_ms', interval)
+  redis.call('HSET', board_key(site, id), 'min_ms', interval, 'max_ms', interval, 'interval_ms', interval,
+    'fixed_ms', interval)
   move_scan(site, id, tonumber(interval), now)
 end
 

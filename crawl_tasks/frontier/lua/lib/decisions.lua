@@ -1,12 +1,12 @@
--- Shared by every script, behind site.lua: the decisions of operators about a site and its boards. They outlive the site's
--- own keys, and a store worker copies them to the database. Defines functions, changes nothing by itself.
+-- Shared by every script, behind site.lua: the decisions of operators about a site and its boards. They outlive the
+-- site's own keys, and a store worker copies them to the database. Defines functions, changes nothing by itself.
 --
--- P:underway holds what is done to a site in several calls, as "<token> <work>": remove, erase (remove, with what the database
--- has), recover (the wipe of a recovery), or restore (what follows). Whoever takes the work over has another token, and the one
--- before changes nothing any more. No site is published while it is being removed, erased or wiped.
+-- P:underway holds what is done to a site in several calls, as "<token> <work>": remove, erase (remove, with what the
+-- database has), recover (the wipe of a recovery), or restore (what follows). Whoever takes the work over has another
+-- token, and the one before changes nothing any more. No site is published while it is being removed, erased or wiped.
 --
--- P:decisions:SITE holds the last decision of each subject as a JSON array, [ms, value, who, why]. P:undecided names those
--- that the database lacks, as "site subject". Subjects, with their values:
+-- P:decisions:SITE holds the last decision of each subject as a JSON array, [ms, value, who, why]. P:undecided names
+-- those that the database lacks, as "site subject". Subjects, with their values:
 --   gate             run, pause, drain
 --   site             published, removed
 --   file             there, gone
@@ -31,8 +31,8 @@ function decisions.value(name, subject)
   return last and last[2]
 end
 
--- Remember a decision. Its time is above that of the decision before, and above `least`: the Redis before may have had a clock
--- that was ahead.
+-- Remember a decision. Its time is above that of the decision before, and above `least`: the Redis before may have had
+-- a clock that was ahead.
 function decisions.decide(name, subject, value, who, why, least)
   local last = decisions.last(name, subject)
   local at = math.max(now_ms(), last and last[1] + 1 or 0, least or 0)

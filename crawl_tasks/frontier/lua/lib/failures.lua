@@ -1,9 +1,9 @@
--- Shared by every script, behind site.lua: the last attempts of a site, and the question that each failure raises: is it the
--- page or the site? A failure counts against its page first. The site is slowed down, or a breaker opened, only when
--- different pages fail and few others are answered well. So one bad page costs itself.
+-- Shared by every script, behind site.lua: the last attempts of a site, and the question that each failure raises: is
+-- it the page or the site? A failure counts against its page first. The site is slowed down, or a breaker opened, only
+-- when different pages fail and few others are answered well. So one bad page costs itself.
 --
--- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where the
--- outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
+-- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where
+-- the outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.
 --
 -- `failing` is "<time of the first failure since the last page that came> <their reasons, comma-separated>".
 -- EXPORTS: note_recent note_no_page note_page is_strained is_refused_alone was_good_since
@@ -60,8 +60,8 @@ local function hung_alone(site, attempts, attempt)
 end
 
 -- Return whether the site is under strain, not the page alone: other pages failed a short while ago too, and fewer than
--- BESIDE answers came for each of them. A site that was in order is so when more than MOST_BAD pages fail, and fewer were
--- answered meanwhile, where the time of this attempt, `took` ms, counts as well.
+-- BESIDE answers came for each of them. A site that was in order is so when more than MOST_BAD pages fail, and fewer
+-- were answered meanwhile, where the time of this attempt, `took` ms, counts as well.
 function is_strained(site, address, now, took)
   local attempts, known, others, answers = recent_attempts(site), {[string.sub(address, 1, SHOWN)] = true}, 0, 0
   for _, attempt in ipairs(attempts) do
@@ -77,10 +77,10 @@ function is_strained(site, address, now, took)
   return others > 0 and answers < BESIDE * others
 end
 
--- Return whether a page is refused alone while its stage is in order, and whether it was refused before. A new page says most:
--- a stage with few good answers since another page was refused, or none since this page was, is refused as a whole. A page
--- that failed before (`is_known`) may be one of a few bad ones that are left over at the end of a crawl, and says so only when
--- `breaker_after` pages are refused in a row.
+-- Return whether a page is refused alone while its stage is in order, and whether it was refused before. A new page
+-- says most: a stage with few good answers since another page was refused, or none since this page was, is refused as a
+-- whole. A page that failed before (`is_known`) may be one of a few bad ones that are left over at the end of a crawl,
+-- and says so only when `breaker_after` pages are refused in a row.
 function is_refused_alone(site, stage, address, is_known)
   local own = string.sub(address, 1, SHOWN)
   local known, pages, good, was_refused = {[own] = true}, 1, 0, false
@@ -101,7 +101,9 @@ end
 function was_good_since(site, since, address, stage)
   for _, attempt in ipairs(recent_attempts(site)) do
     if attempt.at < since then return false end
-    if attempt.is_good and attempt.address ~= string.sub(address, 1, SHOWN) and attempt.stage ~= stage then return true end
+    if attempt.is_good and attempt.address ~= string.sub(address, 1, SHOWN) and attempt.stage ~= stage then
+      return true
+    end
   end
   return false
 end

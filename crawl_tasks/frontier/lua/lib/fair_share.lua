@@ -1,8 +1,8 @@
--- Shared by every script, behind circuit_breaker.lua: fair share, the division of a site's releases among its lanes. A lane
--- is a stage, or `backfill`: all requests of low priority, whatever their stage. Lanes with ready requests share by smooth
--- weighted round robin (as in nginx): each lane gains its weight, the richest one sends a request and pays the sum of the
--- gains. So every lane sends within as many requests as the weights add up to. The field `credit` of the site holds the
--- balances between calls.
+-- Shared by every script, behind circuit_breaker.lua: fair share, the division of a site's releases among its lanes. A
+-- lane is a stage, or `backfill`: all requests of low priority, whatever their stage. Lanes with ready requests share
+-- by smooth weighted round robin (as in nginx): each lane gains its weight, the richest one sends a request and pays
+-- the sum of the gains. So every lane sends within as many requests as the weights add up to. The field `credit` of the
+-- site holds the balances between calls.
 -- EXPORTS: lane_keys count_ready count_waiting divide_among_lanes
 
 local LANES = {'list', 'post', 'comment', 'backfill'}
@@ -23,7 +23,8 @@ function count_ready(site)
   for _, stage in ipairs(STAGES) do
     ready.news[stage], ready.backfill[stage] = 0, 0
     for level in string.gmatch(site.levels[stage], '%d') do
-      local of, n = tonumber(level) <= BACKFILL and ready.backfill or ready.news, redis.call('LLEN', ready_key(site, stage, level))
+      local of = tonumber(level) <= BACKFILL and ready.backfill or ready.news
+      local n = redis.call('LLEN', ready_key(site, stage, level))
       of[stage], ready.all = of[stage] + n, ready.all + n
     end
     ready.all_backfill = ready.all_backfill + ready.backfill[stage]
@@ -41,7 +42,8 @@ function count_waiting(places, ready)
   return waiting
 end
 
--- Divide `most` requests among the lanes. A lane without waiting requests gains nothing, or it would send them in a burst.
+-- Divide `most` requests among the lanes. A lane without waiting requests gains nothing, or it would send them in a
+-- burst.
 function divide_among_lanes(site, waiting, most)
   local quota, lanes = {}, {}
   for i, lane in ipairs(LANES) do

@@ -1,23 +1,25 @@
--- Shared by every script, behind site.lua: the guard (duplicate filter). It is a Redis set of numbers: each is an address with
--- the revision of the last request for it. Defines functions, changes nothing by itself.
+-- Shared by every script, behind site.lua: the guard (duplicate filter). It is a Redis set of numbers: each is an
+-- address with the revision of the last request for it. Defines functions, changes nothing by itself.
 --
--- A table holds addresses by linear hashing (Litwin 1980): when the table outgrows its buckets, one bucket is split, so that
--- each stays small and no rehash is ever long. A bucket is a set of integers, which Redis packs (intset): eight bytes each.
--- A member is the address' number, and seven digits of a mark: SISMEMBER tells that a row is unchanged, and SSCAN with the
--- address' pattern finds its last mark. A mark is revision * 16 + source: 19 bits of the revision's hash, 4 of the board
--- whose list named the page. In the place of a revision that is none stand 16 more bits of the address' hash, behind NONE:
--- 40 bits would be too few to take two addresses for one, where no revision tells them apart.
+-- A table holds addresses by linear hashing (Litwin 1980): when the table outgrows its buckets, one bucket is split, so
+-- that each stays small and no rehash is ever long. A bucket is a set of integers, which Redis packs (intset): eight
+-- bytes each. A member is the address' number, and seven digits of a mark: SISMEMBER tells that a row is unchanged, and
+-- SSCAN with the address' pattern finds its last mark. A mark is revision * 16 + source: 19 bits of the revision's
+-- hash, 4 of the board whose list named the page. In the place of a revision that is none stand 16 more bits of the
+-- address' hash, behind NONE: 40 bits would be too few to take two addresses for one, where no revision tells them
+-- apart.
 --
 -- The guard knows a line by its first word, "<40 bits>.<16 bits>.<mark>", which entry.py writes. Functions take
 -- a whole line in place of its word, so that no row of a list page is cut twice. Revision 0 means none.
--- In a full pass the mark follows that a scan would have, behind a slash, see note_pass(). An echo has the fingerprint of its
--- request there, see admits_echo().
+-- In a full pass the mark follows that a scan would have, behind a slash, see note_pass(). An echo has the fingerprint
+-- of its request there, see admits_echo().
 -- EXPORTS: guard_admits guard_gone guard_holds begin_flush flush_some
 
 local BUCKET = 96             -- mean members of a bucket: each search by pattern looks at a whole one
 -- Revisions of a page that is gone: GONE + 128 * n + k waits for k more listings before the next request. ASKED + n was
 -- requested after it had been gone, or by a full pass. The revisions of entry.py end below.
-local ADDRESSES, SOURCES, ASKED, GONE, NONE = WIRE.mark.addresses, WIRE.mark.sources, WIRE.mark.asked, WIRE.mark.gone, WIRE.mark.none
+local ADDRESSES, SOURCES = WIRE.mark.addresses, WIRE.mark.sources
+local ASKED, GONE, NONE = WIRE.mark.asked, WIRE.mark.gone, WIRE.mark.none
 
 local function revision_of(mark) return (mark - mark % SOURCES) / SOURCES end
 
@@ -37,7 +39,8 @@ local function bucket_of(t, address)
   return b < t.m and b or b - t.round
 end
 
--- The digits by which the members of an address begin. Half of the numbers are negative, as 64 bits have a sign; none is 0.
+-- The digits by which the members of an address begin. Half of the numbers are negative, as 64 bits have a sign; none
+-- is 0.
 local function digits_of(address)
   return string.format('%d', address < ADDRESSES / 2 and -1 - address or address - ADDRESSES / 2 + 1)
 end
@@ -57,7 +60,8 @@ local function add_members(t, key, members)
   if t.expires then redis.call('PEXPIREAT', key, t.expires) end
 end
 
--- Drop buckets of the window that nobody reads any more: as many for each new bucket as make it vanish while this window fills.
+-- Drop buckets of the window that nobody reads any more: as many for each new bucket as make it vanish while this
+-- window fills.
 local function drop_retired(t)
   local share = math.ceil(t.retired_m * BUCKET / t.length)
   for b = (t.m - 1) * share, math.min(t.m * share, t.retired_m) - 1 do redis.call('UNLINK', t.retired .. b) end
@@ -78,8 +82,8 @@ local function split_bucket(t)
   if t.retired then drop_retired(t) end
 end
 
--- Return the last mark of an address, and the member that holds it; nil for an unknown one. Another address that shares its
--- 40 bits is told apart where either has no revision.
+-- Return the last mark of an address, and the member that holds it; nil for an unknown one. Another address that shares
+-- its 40 bits is told apart where either has no revision.
 local function find_mark(key, digits, rest)
   for _, member in ipairs(redis.call('SSCAN', key, 0, 'MATCH', digits .. '???????', 'COUNT', 1000)[2]) do
     local mark = tonumber(string.sub(member, -7))
@@ -110,9 +114,9 @@ local function write_mark(t, mark, digits, rest, key, member)
   if t.n > t.m * BUCKET then split_bucket(t) end
 end
 
--- Bloom filters (Bloom 1970) of PROBES bits a fingerprint, in bitmaps that hold `capacity` fingerprints each. After a full
--- one comes the next. At 24 bits a fingerprint a full filter has a false-positive rate of 1e-5. A filter keeps no revision
--- beside an address, it holds pairs of both: an address that returns to an earlier revision is known.
+-- Bloom filters (Bloom 1970) of PROBES bits a fingerprint, in bitmaps that hold `capacity` fingerprints each. After a
+-- full one comes the next. At 24 bits a fingerprint a full filter has a false-positive rate of 1e-5. A filter keeps no
+-- revision beside an address, it holds pairs of both: an address that returns to an earlier revision is known.
 local PROBES, BITS = 17, 24
 
 -- Two halves of a fingerprint give all its places (double hashing, Kirsch and Mitzenmacher 2006).
@@ -121,7 +125,8 @@ local function bloom_command(site, address, rest, revision, operation, value)
   local at, step = (high + revision * 2654435761) % 4294967296, (low + revision * 40503) % 16777216 * 256 + 1
   local words = {}
   for i = 1, PROBES do
-    words[#words + 1], words[#words + 2], words[#words + 3] = operation, 'u1', string.format('%.0f', (at + i * step) % size)
+    words[#words + 1], words[#words + 2] = operation, 'u1'
+    words[#words + 1] = string.format('%.0f', (at + i * step) % size)
     words[#words + 1] = value
   end
   return words
@@ -160,12 +165,15 @@ local function guard_prune(site, name, window)
   end
 end
 
--- Return the number of a rolling guard's window by length. The next one begins when the present one is full. Of the window
--- that is forgotten then, the number of buckets stays until the next one ends, as they are dropped little by little.
+-- Return the number of a rolling guard's window by length. The next one begins when the present one is full. Of the
+-- window that is forgotten then, the number of buckets stays until the next one ends, as they are dropped little by
+-- little.
 local function window_by_length(site, name)
   local key = site.key .. ':seen'
   local window = tonumber(redis.call('HGET', key, name .. ':w') or 1)
-  if tonumber(redis.call('HGET', key, name .. '@' .. window .. ':n') or 0) < site.terms.guard_length then return window end
+  if tonumber(redis.call('HGET', key, name .. '@' .. window .. ':n') or 0) < site.terms.guard_length then
+    return window
+  end
   redis.call('HSET', key, name .. ':w', window + 1)
   redis.call('HDEL', key, name .. '@' .. (window - 1) .. ':n', name .. '@' .. (window - 2) .. ':m')
   return window + 1
@@ -177,13 +185,15 @@ local function tables_by_length(site, name)
   local current, retired = guard_table(site, name .. '@' .. window), name .. '@' .. (window - 2)
   local buckets = redis.call('HGET', site.key .. ':seen', retired .. ':m')
   if buckets then
-    current.length, current.retired, current.retired_m = site.terms.guard_length, site.key .. ':seen:' .. retired .. ':', tonumber(buckets)
+    current.length, current.retired_m = site.terms.guard_length, tonumber(buckets)
+    current.retired = site.key .. ':seen:' .. retired .. ':'
     if current.n == 0 then drop_retired(current) end
   end
   return current, guard_table(site, name .. '@' .. (window - 1))
 end
 
--- Return the tables of two windows. Only the current one gets new addresses, and seeing a known address prolongs nothing.
+-- Return the tables of two windows. Only the current one gets new addresses, and seeing a known address prolongs
+-- nothing.
 local function rolling_tables(site, name, span, now)
   local window = math.floor(now / span)
   local current = guard_table(site, name .. '@' .. window)
@@ -200,16 +210,18 @@ local function guard_of(site, stage, now, is_full)
   if guard then return guard end
   local suffix = site.flushes and '#' .. site.flushes or ''  -- a flush begins other tables
   guard = {mode = is_full and 'rolling' or site.terms.guard[stage]}
-  -- The worker asked the database, which keeps of each page one revision, of whatever list. What it cannot know, which list
-  -- showed another one and which page is gone, a rolling table remembers of these pages alone.
+  -- The worker asked the database, which keeps of each page one revision, of whatever list. What it cannot know, which
+  -- list showed another one and which page is gone, a rolling table remembers of these pages alone.
   if is_full then
-    guard.t, guard.older = rolling_tables(site, name .. suffix, site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms, now)
+    local span = site.terms.full_pass_ms > 0 and site.terms.full_pass_ms or site.terms.rolling_ms
+    guard.t, guard.older = rolling_tables(site, name .. suffix, span, now)
   elseif guard.mode == 'rolling' and site.terms.guard_length > 0 then
     guard.t, guard.older = tables_by_length(site, stage .. suffix)
   elseif guard.mode == 'rolling' or guard.mode == 'database' then
     guard.t, guard.older = rolling_tables(site, stage .. suffix, site.terms.rolling_ms, now)
     -- What the database knows of a site that was removed is of no account, and the database may not have heard of it.
-    guard.is_of_former_life = guard.mode == 'database' and redis.call('SISMEMBER', P .. ':undecided', site.name .. ' site') == 1
+    guard.is_of_former_life = guard.mode == 'database'
+      and redis.call('SISMEMBER', P .. ':undecided', site.name .. ' site') == 1
   elseif guard.mode == 'exact' then
     guard.t = guard_table(site, stage .. suffix)
   elseif guard.mode == 'bloom' then
@@ -239,26 +251,32 @@ local function write_own(t, older, address, rest, mark)
   write_mark(t, mark, digits, bits, key, member)
 end
 
--- Write the mark of a board that has one beside that of the address, unless it has a revision already: the mark's own, or another.
+-- Write the mark of a board that has one beside that of the address, unless it has a revision already: the mark's own,
+-- or another.
 local function keep_own_word(t, older, address, rest, mark, revision)
   if mark % SOURCES == 0 then return end
   local own, digits, bits, key, member = look_up_source(t, older, address, rest, mark % SOURCES)
   if own and revision_of(own) ~= revision then write_mark(t, mark, digits, bits, key, member) end
 end
 
--- Pass a request through a bloom filter. Return whether it was new, and for an echo whether its thread was named before.
+-- Pass a request through a bloom filter. Return whether it was new, and for an echo whether its thread was named
+-- before.
 local function bloom_admits(site, t, address, rest, mark, flag)
   local revision = revision_of(mark)
   local is_new = bloom_insert(site, t, address, rest, revision)
-  if flag == '=' then return is_new, bloom_holds(site, t, address, rest, 0, math.floor(t.n / site.terms.guard_capacity) + 1) end
-  if revision > 0 then bloom_insert(site, t, address, rest, 0) end  -- a hub or an echo may name the page without a revision
+  if flag == '=' then
+    return is_new, bloom_holds(site, t, address, rest, 0, math.floor(t.n / site.terms.guard_capacity) + 1)
+  end
+  -- A hub or an echo may name the page without a revision.
+  if revision > 0 then bloom_insert(site, t, address, rest, 0) end
   return is_new, true
 end
 
--- Pass an echo, which is the row of a board that tells of news in a thread of another one. Return whether the echo is new,
--- and whether its thread was named before. The thread's own mark stays, as its board's list will show another revision, or
--- none. The pages of a board tell of ever older news of the same thread, so that each echo is remembered, not only the last, and by
--- its fingerprint, which has more of the revision than a mark: a thread has tens of thousands.
+-- Pass an echo, which is the row of a board that tells of news in a thread of another one. Return whether the echo is
+-- new, and whether its thread was named before. The thread's own mark stays, as its board's list will show another
+-- revision, or none. The pages of a board tell of ever older news of the same thread, so that each echo is remembered,
+-- not only the last, and by its fingerprint, which has more of the revision than a mark: a thread has tens of
+-- thousands.
 local function admits_echo(t, older, thread, address, rest, mark, fingerprint)
   local revision = revision_of(mark)
   address = (address + (tonumber(string.sub(fingerprint, 1, -8)) or 0)) % ADDRESSES
@@ -269,28 +287,32 @@ local function admits_echo(t, older, thread, address, rest, mark, fingerprint)
   return not is_known, thread ~= nil
 end
 
--- Return the next mark of a page that was gone and is listed again, and whether to request it: at once the first time, then
--- after 1, 3, 7 .. listings (exponential backoff).
+-- Return the next mark of a page that was gone and is listed again, and whether to request it: at once the first time,
+-- then after 1, 3, 7 .. listings (exponential backoff).
 local function gone_and_listed(mark)
   local revision, source = revision_of(mark), mark % SOURCES
   local n, k = math.floor((revision - GONE) / 128), (revision - GONE) % 128
   return (k > 0 and revision - 1 or ASKED + n) * SOURCES + source, k == 0
 end
 
--- Tell the guard of scans that the list of a full pass showed another revision of a page than the last scan: a count that
--- returns to the value of that scan is a change then. The revision itself is not told, as a pass has the lowest priority: a
--- scan that sees the revision too requests the page at once.
+-- Tell the guard of scans that the list of a full pass showed another revision of a page than the last scan: a count
+-- that returns to the value of that scan is a change then. The revision itself is not told, as a pass has the lowest
+-- priority: a scan that sees the revision too requests the page at once.
 local function note_pass(site, stage, address, rest, mark, now)
   local guard, revision, source = guard_of(site, stage, now, false), revision_of(mark), mark % SOURCES
   if revision == 0 or guard.mode == 'off' or guard.mode == 'bloom' then return end
   local known, digits, bits, key, member = look_up(guard.t, guard.older, address, rest)
   if not known or revision_of(known) >= GONE then return end
-  if revision_of(known) ~= revision then write_mark(guard.t, ASKED * SOURCES + known % SOURCES, digits, bits, key, member) end
-  if source ~= known % SOURCES then keep_own_word(guard.t, guard.older, address, rest, ASKED * SOURCES + source, revision) end
+  if revision_of(known) ~= revision then
+    write_mark(guard.t, ASKED * SOURCES + known % SOURCES, digits, bits, key, member)
+  end
+  if source ~= known % SOURCES then
+    keep_own_word(guard.t, guard.older, address, rest, ASKED * SOURCES + source, revision)
+  end
 end
 
--- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site says so.
--- The count has an entry of its own, as that of a board, which none has as the 16th.
+-- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site
+-- says so. The count has an entry of its own, as that of a board, which none has as the 16th.
 local function is_hit_enough(site, t, older, address, rest)
   local count, digits, bits, key, member = look_up_source(t, older, address, rest, SOURCES)
   local hits = count and count + 1 or 1
@@ -298,13 +320,13 @@ local function is_hit_enough(site, t, older, address, rest)
   return hits >= site.terms.guard_hits and 'again'
 end
 
--- Pass a request through the guard. Return whether to make it, for an echo whether its thread was named before, and whether an
--- exact or rolling guard met it for the first time. A request is made for a new address, or for another revision than that of the
--- last request. A page that was gone is 'again' and no news.
--- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that the
--- database, where it is the guard, has the page with that revision, and "/" that it has it otherwise.
--- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a board
--- that keeps showing an old count would have the thread fetched at every scan of both.
+-- Pass a request through the guard. Return whether to make it, for an echo whether its thread was named before, and
+-- whether an exact or rolling guard met it for the first time. A request is made for a new address, or for another
+-- revision than that of the last request. A page that was gone is 'again' and no news.
+-- Flag "-" means that its list calls the page deleted: of a known page only the revision is noted. Flag "*" means that
+-- the database, where it is the guard, has the page with that revision, and "/" that it has it otherwise.
+-- Where two boards list one thread, the mark of each is compared with the last mark of the same board. Otherwise a
+-- board that keeps showing an old count would have the thread fetched at every scan of both.
 function guard_admits(site, stage, word, now, flag)
   local is_full = flag == '~'
   local guard = guard_of(site, stage, now, is_full)
@@ -330,8 +352,11 @@ function guard_admits(site, stage, word, now, flag)
   end
   if revision == 0 or revision == last then
     -- What this list says and another one said before is its own last word all the same.
-    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'database') then keep_own_word(t, older, address, rest, mark, revision) end
-    return site.terms.guard_hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full and is_hit_enough(site, t, older, address, rest), true
+    if revision > 0 and listed_by > 0 and (source ~= listed_by or guard.mode == 'database') then
+      keep_own_word(t, older, address, rest, mark, revision)
+    end
+    return site.terms.guard_hits > 0 and flag ~= '-' and stage ~= 'list' and not is_full
+      and is_hit_enough(site, t, older, address, rest), true
   end
   -- Of a page that it has otherwise, the database does not know which board listed it first.
   local is_other = source ~= 0 and listed_by ~= 0 and (source ~= listed_by or guard.mode == 'database')
@@ -344,7 +369,8 @@ function guard_admits(site, stage, word, now, flag)
   return flag ~= '-', true
 end
 
--- Remember that a page is gone. One that comes back may have the same revision in its list, and is requested all the same.
+-- Remember that a page is gone. One that comes back may have the same revision in its list, and is requested all the
+-- same.
 function guard_gone(site, stage, word, now)
   local guard = guard_of(site, stage, now, false)
   if guard.mode == 'off' or guard.mode == 'bloom' then return end
@@ -363,13 +389,14 @@ function guard_holds(site, stage, word, now)
   if guard.mode == 'off' or guard.mode == 'database' then return true end
   local address, rest, mark = numbers_of(word)
   if guard.mode == 'bloom' then
-    return bloom_holds(site, guard.t, address, rest, revision_of(mark), math.floor(guard.t.n / site.terms.guard_capacity) + 1)
+    return bloom_holds(site, guard.t, address, rest, revision_of(mark),
+      math.floor(guard.t.n / site.terms.guard_capacity) + 1)
   end
   return look_up(guard.t, guard.older, address, rest) ~= nil
 end
 
--- Begin to flush the guard of a site. From now on its tables have other names, so that none of what is admitted meanwhile is deleted.
--- `flushing` holds how far the flush is.
+-- Begin to flush the guard of a site. From now on its tables have other names, so that none of what is admitted
+-- meanwhile is deleted. `flushing` holds how far the flush is.
 function begin_flush(site)
   site.flushes, site.flushing = redis.call('HINCRBY', site.key, 'flushes', 1), '0'
   redis.call('HSET', site.key, 'flushing', '0')
@@ -387,6 +414,10 @@ function flush_some(site)
     if is_old or kind == 'tail' then redis.call('UNLINK', key) end
     if kind == 'board' then redis.call('HDEL', key, 'validator') end
   end
-  if page[1] == '0' then redis.call('HDEL', site.key, 'flushing') else redis.call('HSET', site.key, 'flushing', page[1]) end
+  if page[1] == '0' then
+    redis.call('HDEL', site.key, 'flushing')
+  else
+    redis.call('HSET', site.key, 'flushing', page[1])
+  end
   return page[1]
 end

@@ -1,9 +1,10 @@
--- Shared by every script, behind release.lua: HTTP validators (ETag and Last-Modified, RFC 9110 section 8.8) of a board's
--- first page, for conditional requests by the next scan. Defines functions, changes nothing by itself.
+-- Shared by every script, behind release.lua: HTTP validators (ETag and Last-Modified, RFC 9110 section 8.8) of a
+-- board's first page, for conditional requests by the next scan. Defines functions, changes nothing by itself.
 --
--- `validator` of a board is "<site version> <time of the last whole page, ms> <scans since> <text>". A server that answers
--- 304 for a changed page would blind us. So a scan requests the whole page now and then. Where that page brings news under
--- the same validator, text becomes '-', and the board gets no conditional request until the next version of its site file.
+-- `validator` of a board is "<site version> <time of the last whole page, ms> <scans since> <text>". A server that
+-- answers 304 for a changed page would blind us. So a scan requests the whole page now and then. Where that page brings
+-- news under the same validator, text becomes '-', and the board gets no conditional request until the next version of
+-- its site file.
 -- EXPORTS: find_validator keep_validator count_unchanged
 
 -- Scans, and ms, after which a whole page is requested.
@@ -11,7 +12,8 @@ local MOST_SCANS, MOST_AGE = 10, 86400000
 
 local function read_validator(said) return string.match(said or '', '^(%S+) (%d+) (%d+) (.*)$') end
 
--- Return the board whose current scan a list request begins, its validator, and whether a walk is due. Nil for other requests.
+-- Return the board whose current scan a list request begins, its validator, and whether a walk is due. Nil for other
+-- requests.
 local function board_of_scan(site, payload)
   local said = cjson.decode(payload)
   if said[2] ~= 1 then return nil end
@@ -21,13 +23,15 @@ local function board_of_scan(site, payload)
   return key, v[2], tonumber(v[3] or 0) > 1
 end
 
--- Return the validator for a scan's first request, or '' where the whole page is wanted: after a failure, under rules that
--- have not read the page, when the walk must go on beyond it, as a probe, and where the guard forgets listed posts.
+-- Return the validator for a scan's first request, or '' where the whole page is wanted: after a failure, under rules
+-- that have not read the page, when the walk must go on beyond it, as a probe, and where the guard forgets listed
+-- posts.
 function find_validator(site, payload, attempt, now)
   local key, known, is_walk_due = board_of_scan(site, payload)
   local version, at, scans, text = read_validator(known)
   local guard = site.terms.guard.post
-  if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list or guard == 'rolling' or guard == 'off'
+  if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list
+      or guard == 'rolling' or guard == 'off'
     or tonumber(scans) >= MOST_SCANS or now - at > MOST_AGE then return '' end
   return text
 end

@@ -1,5 +1,5 @@
--- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes nothing
--- by itself.
+-- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes
+-- nothing by itself.
 -- EXPORTS: read_tail lease_request lease_again lease_next
 
 -- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>".
@@ -18,12 +18,12 @@ local function lease_reply(site, rid, token, work, deadline, begins, ends, now)
     local id = cjson.decode(payload)[1]
     tail = read_tail(redis.call('HGET', site.key .. ':tail:' .. string.sub(id, 1, -3), id))
   end
-  return {0, token, tonumber(attempt), rid .. ' ' .. work, site.version, tail, string.format('%.0f', deadline), validator,
-    math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
+  return {0, token, tonumber(attempt), rid .. ' ' .. work, site.version, tail, string.format('%.0f', deadline),
+    validator, math.ceil(site.delay), now_us(), math.ceil(begins), math.floor(ends)}
 end
 
--- Lease a released request of a site, or return it to its ready list where the gate refuses it. Return the reply of lease.lua.
--- `ready` are the ms until the caller can send, `slack` those by which the caller may send late.
+-- Lease a released request of a site, or return it to its ready list where the gate refuses it. Return the reply of
+-- lease.lua. `ready` are the ms until the caller can send, `slack` those by which the caller may send late.
 function lease_request(site, rid, now, ready, slack)
   local held = redis.call('HGET', site.key .. ':open', rid)
   if not held then return {-2} end
@@ -52,8 +52,8 @@ function lease_request(site, rid, now, ready, slack)
   attempt = attempt + 1
   local begins, ends = math.max(site.next_at, now + ready), 0
   if site.terms.daily_budget > 0 then spend(site, site.delay > 0 and begins or now) end
-  -- A token is a time or above, so that a Redis that lost its last writes gives no token a second time, and so that tokens
-  -- order the observations made under them.
+  -- A token is a time or above, so that a Redis that lost its last writes gives no token a second time, and so that
+  -- tokens order the observations made under them.
   token = string.format('%.0f', math.max(now, site.fence + 1))
   site.fence, site.attempts = tonumber(token), site.attempts + 1
   redis.call('HSET', site.key, 'fence', token, 'attempts', site.attempts)
@@ -89,9 +89,9 @@ end
 
 local MOST_REFUSED = 3  -- messages of sites that stand still, after which a chain ends
 
--- Take the oldest message off the first of some queues that has one, and lease its request, in the name of the worker that
--- commits a page. `terms` are "<ready> <slack> <queue> <queue> ..", or ''. Return the message, its site and the reply of lease.lua, or
--- nothing.
+-- Take the oldest message off the first of some queues that has one, and lease its request, in the name of the worker
+-- that commits a page. `terms` are "<ready> <slack> <queue> <queue> ..", or ''. Return the message, its site and the
+-- reply of lease.lua, or nothing.
 -- A message that the frontier did not write stays: receive.lua records such messages, so that no crash loses them.
 function lease_next(site, now, terms)
   if terms == '' then return end

@@ -1,15 +1,16 @@
--- Shared by every script, behind admission.lua: pages that tell of all boards, and the pings of front pages, which show counts for
--- each board. A board whose counts changed is due at once: its `ping` is the time of that look, ms, until a scan that began
--- later ends.
+-- Shared by every script, behind admission.lua: pages that tell of all boards, and the pings of front pages, which show
+-- counts for each board. A board whose counts changed is due at once: its `ping` is the time of that look, ms, until a
+-- scan that began later ends.
 --
--- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that tell of all
--- boards. `news_at` is the time of the last look at one, `news_gap` of the last one that may have missed something. `front` holds
--- the counts that were seen last, by board. `ping_at` is the time from which the budget allows one more scan for a ping, and
--- `pinged` holds "<items> <wait> <deviation>": those that scans for pings found since the last look, and mean and standard
--- deviation of the time in ms that these scans were waited for. `new_boards` holds "<front page> <board>", separated by blanks: boards
--- that front pages show since a later look than their first, and the site file does not name.
--- EXPORTS: HOUR budget_of has_news is_news note_news_gap note_scan_gap may_hide_news check_news note_pinged take_pinged ping_boards ping_at_of
--- EXPORTS: reserve_ping keep_new_boards
+-- `freshness` of a site holds "<list requests an hour> <goal in hours, 0 for none>", and behind them the boards that
+-- tell of all boards. `news_at` is the time of the last look at one, `news_gap` of the last one that may have missed
+-- something. `front` holds the counts that were seen last, by board. `ping_at` is the time from which the budget allows
+-- one more scan for a ping, and `pinged` holds "<items> <wait> <deviation>": those that scans for pings found since the
+-- last look, and mean and standard deviation of the time in ms that these scans were waited for. `new_boards` holds
+-- "<front page> <board>", separated by blanks: boards that front pages show since a later look than their first, and
+-- the site file does not name.
+-- EXPORTS: HOUR budget_of has_news is_news note_news_gap note_scan_gap may_hide_news check_news note_pinged take_pinged
+-- EXPORTS: ping_boards ping_at_of reserve_ping keep_new_boards
 
 HOUR = 3600000
 local MOST_NEWS = 500
@@ -32,17 +33,17 @@ function is_news(site, id)
   return boards ~= nil and string.find(boards .. ' ', ' ' .. id .. ' ', 1, true) ~= nil
 end
 
--- Note that a page of all news showed nothing known and leads to no further page: it may have missed what was posted since its
--- last look.
+-- Note that a page of all news showed nothing known and leads to no further page: it may have missed what was posted
+-- since its last look.
 function note_news_gap(site, id, now)
   if is_news(site, id) and site.known == 0 and site.news > 0 and site.fresh == site.news then
     redis.call('HSET', site.key, 'news_gap', string.format('%.0f', now))
   end
 end
 
--- Note that a page which leads to no older threads showed news alone: what stood between these and those of the last look was
--- never seen. A page with more rows than ever is not full yet, and one of a few may be all that there is. Other guards than an
--- exact one forget, or do not know.
+-- Note that a page which leads to no older threads showed news alone: what stood between these and those of the last
+-- look was never seen. A page with more rows than ever is not full yet, and one of a few may be all that there is.
+-- Other guards than an exact one forget, or do not know.
 -- `scan_gap` holds "<time of the last one, ms> <number within a day of another> <board>".
 function note_scan_gap(site, id, rows, news, now)
   if site.terms.guard.post ~= 'exact' then return end
@@ -56,8 +57,9 @@ function note_scan_gap(site, id, rows, news, now)
   redis.call('HSET', site.key, 'scan_gap', string.format('%.0f %d %s', now, gaps + 1, id))
 end
 
--- Return whether threads may stand behind rows of a board that are all known and of after its last scan, which showed none where
--- `last_seen` is 0. A page of all news may have told of the rows, and missed threads behind them if it had a gap since then.
+-- Return whether threads may stand behind rows of a board that are all known and of after its last scan, which showed
+-- none where `last_seen` is 0. A page of all news may have told of the rows, and missed threads behind them if it had a
+-- gap since then.
 function may_hide_news(site)
   return not has_news(site) or site.last_seen * 1000 < tonumber(redis.call('HGET', site.key, 'news_gap') or 0)
 end
@@ -71,8 +73,9 @@ local function tally_news(site, field)
   redis.call('HSET', site.key .. ':stats', 'news:found', math.floor(found / 2), 'news:missed', math.floor(missed / 2))
 end
 
--- Count what the page of all news found, and what a board's scan found although that page had been read since it was posted.
--- Return whether that page is still to show an item: one that was posted since, while it is read as often as the goal asks for.
+-- Count what the page of all news found, and what a board's scan found although that page had been read since it was
+-- posted. Return whether that page is still to show an item: one that was posted since, while it is read as often as
+-- the goal asks for.
 function check_news(site, listed, posted, seen, now)
   if not has_news(site) then return false end
   if is_news(site, listed[1]) then
@@ -117,9 +120,10 @@ function note_pinged(site, seen, now)
   write_pinged(site, (items or 0) + seen.pinged, (wait or last) + RECENT * off, math.sqrt(variance))
 end
 
--- Give a front page the items that scans found by its pings since its last look. An item waits for the look, evenly up to an
--- interval, and then for the scan. Reading takes so long that 95 of 100 items are expected as late as by the sum of both waits. From the
--- mean on that is 0.45 of the width of one even wait, and 0.48 of the sum of two alike. The width follows from the variance.
+-- Give a front page the items that scans found by its pings since its last look. An item waits for the look, evenly up
+-- to an interval, and then for the scan. Reading takes so long that 95 of 100 items are expected as late as by the sum
+-- of both waits. From the mean on that is 0.45 of the width of one even wait, and 0.48 of the sum of two alike. The
+-- width follows from the variance.
 function take_pinged(site, seen, interval)
   local items, wait, deviation = read_pinged(site)
   if not items then return end
@@ -134,13 +138,15 @@ end
 local function was_seen(v, posted, is_known)
   local newest, unit = tonumber(v[2] or 0), posted % 60 == 0 and 60 or 1  -- many forums show minutes
   local is_before = (posted + unit) * 1000 <= tonumber(v[3] or 0)  -- no other post of the same second followed the scan
-  -- At the first look, a post from before the scan was seen by it, or stands in a board below, whose posts the row counts too.
+  -- At the first look, a post from before the scan was seen by it, or stands in a board below, whose posts the row
+  -- counts too.
   if not is_known and (posted == 0 or is_before) then return true end
   if posted == 0 then return false end
   return newest > 0 and (posted < newest or (posted == newest and is_before))
 end
 
--- Make a board due whose counts changed. Return whether its counts may be kept: a board before its first scan is compared again.
+-- Make a board due whose counts changed. Return whether its counts may be kept: a board before its first scan is
+-- compared again.
 local function ping(site, id, posted, is_known, now)
   if site.news >= MOST_PINGS then return false end
   local key = board_key(site, id)
@@ -169,10 +175,12 @@ function keep_new_boards(key, keeps, added)
 end
 
 local function is_in_file(site, id)
-  return redis.call('HEXISTS', board_key(site, id), 'line') == 1 or redis.call('HEXISTS', site.key .. ':pending', id) == 1
+  return redis.call('HEXISTS', board_key(site, id), 'line') == 1
+    or redis.call('HEXISTS', site.key .. ':pending', id) == 1
 end
 
--- Note the boards that a front page shows for the first time. Boards of its first look were left out of the site file knowingly.
+-- Note the boards that a front page shows for the first time. Boards of its first look were left out of the site file
+-- knowingly.
 local function note_new_boards(site, front, unseen, shown)
   local page, added = site.listed[1], {}
   if redis.call('HSETNX', front, ' ' .. page, 1) == 1 then return end

@@ -1,5 +1,6 @@
--- Shared by every script, behind idle.lua: pages behind a login that do not say who asked for them. Until the check page shows
--- a member, nobody knows whether they are a guest's. The hash of the session holds their lines, in the order in which they came.
+-- Shared by every script, behind idle.lua: pages behind a login that do not say who asked for them. Until the check
+-- page shows a member, nobody knows whether they are a guest's. The hash of the session holds their lines, in the order
+-- in which they came.
 -- EXPORTS: CHECK_AFTER pending_of keep_pending read_again ask_for_check
 
 local CHECK_EVERY = 600000  -- ms. Between the scans of a site that is crawled on and on
@@ -28,7 +29,8 @@ function read_again(site, lines, now)
   site.fresh, site.known = fresh, known
 end
 
--- Have a site that is idle now read one of its unproven pages again, and look at the check page then. Return whether it does.
+-- Have a site that is idle now read one of its unproven pages again, and look at the check page then. Return whether it
+-- does.
 function ask_for_check(site, now)
   local lines, before = pending_of(site)
   if #lines == 0 then return false end

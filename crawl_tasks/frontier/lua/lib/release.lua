@@ -1,11 +1,13 @@
--- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by itself.
--- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored rejected_page store_is_behind has_ready memory_is_short
--- EXPORTS: release spend end_lease
+-- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by
+-- itself.
+-- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored rejected_page store_is_behind
+-- EXPORTS: has_ready memory_is_short release spend end_lease
 -- EXPORTS: bury drop_request revive let_dead_page_go retry_dead_page start_kind put_start refuse_start return_start
 
 -- Release --------------------------------------------------------------------------------------------------
 
--- Wake one worker that waits for messages of a queue, at the end of the call. It wakes the next one where it leaves messages.
+-- Wake one worker that waits for messages of a queue, at the end of the call. It wakes the next one where it leaves
+-- messages.
 function wake(queue) CALL.wakes[queue] = true end
 
 -- Call the store task, unless a call waits in its queue.
@@ -22,14 +24,16 @@ function outbox_size()
   return CALL.pages
 end
 
--- Count the pages that no store worker has taken. Taken ones are no reason for another call: each commit would call again.
+-- Count the pages that no store worker has taken. Taken ones are no reason for another call: each commit would call
+-- again.
 function untaken()
   local all = redis.call('XLEN', P .. ':outbox')
   local taken = all > 0 and redis.pcall('XPENDING', P .. ':outbox', 'store') or {}  -- no group before the first read
   return all - (taken[1] or 0)
 end
 
--- Return the present time for what a site did, which tells its life: not before `since`, though Redis' clock was set back.
+-- Return the present time for what a site did, which tells its life: not before `since`, though Redis' clock was set
+-- back.
 function life_ms(site, now) return string.format('%.0f', math.max(now, site.since)) end
 
 -- Put a page's items behind the others in the outbox. The id tells the life of the site, as its time does.
@@ -38,8 +42,8 @@ function put_items(site, now, items)
   if not reply or reply.err then redis.call('XADD', P .. ':outbox', '*', 'items', items) end  -- ids only rise
 end
 
--- Return the time to call the store for any waiting page: some time after the last call. One in the future was made before
--- Redis' clock was set back.
+-- Return the time to call the store for any waiting page: some time after the last call. One in the future was made
+-- before Redis' clock was set back.
 local STORE_EVERY_MS = 500
 function store_due()
   local at = tonumber(redis.call('HGET', P .. ':stats', 'store_called_at') or 0)
@@ -49,11 +53,13 @@ end
 -- Count pages that have left the outbox. A site that is being rebuilt counts from its publication on.
 function count_stored(name, pages)
   local key = P .. ':s:' .. name
-  if redis.call('HEXISTS', key, 'stored') == 1 then redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages)) end
+  if redis.call('HEXISTS', key, 'stored') == 1 then
+    redis.call('HINCRBY', key, 'stored', string.format('%.0f', pages))
+  end
 end
 
--- Return the site of a page that the store rejected, whether the present site of this name committed it, not one that was removed, and when
--- that one began.
+-- Return the site of a page that the store rejected, whether the present site of this name committed it, not one that
+-- was removed, and when that one began.
 function rejected_page(entry)
   local name = string.match(entry[2][2], '^%["([^"]*)"') or ''
   local since, at = tonumber(redis.call('HGET', P .. ':s:' .. name, 'since') or 0), tonumber(entry[2][6])
@@ -70,8 +76,8 @@ function has_ready(site, stage)
   return false
 end
 
--- Return whether Redis' memory is nearly full. Then no scan begins and no start entry is claimed. Open requests are still
--- finished, which frees memory.
+-- Return whether Redis' memory is nearly full. Then no scan begins and no start entry is claimed. Open requests are
+-- still finished, which frees memory.
 local MEMORY_SHARE = 0.85
 function memory_is_short()
   local info = redis.call('INFO', 'memory')
@@ -79,20 +85,22 @@ function memory_is_short()
   return most > 0 and tonumber(string.match(info, 'used_memory:(%d+)')) > most * MEMORY_SHARE
 end
 
--- Return how many tried requests of a stage may go: with them, those under way take half of the window at the most. So pages
--- that hang cannot hold every place at once. Read only when a tried request has come to the front of its list.
+-- Return how many tried requests of a stage may go: with them, those under way take half of the window at the most. So
+-- pages that hang cannot hold every place at once. Read only when a tried request has come to the front of its list.
 local function retry_places(site, stage)
   local places, key = math.max(1, math.floor(site.window / 2)), site.key
   local rids = redis.call('ZRANGE', key .. ':leased', 0, -1)  -- bounded by the window, 256 at most
   for _, rid in ipairs(redis.call('ZRANGE', key .. ':released:' .. stage, 0, -1)) do rids[#rids + 1] = rid end
   for _, held in ipairs(#rids > 0 and redis.call('HMGET', key .. ':open', unpack(rids)) or {}) do
     local token, attempt = string.match(held or '', WIRE.held.token_attempt)
-    if token and tonumber(attempt) > (token == '0' and 0 or 1) then places = places - 1 end  -- a lease has counted its own
+    -- A lease has counted its own.
+    if token and tonumber(attempt) > (token == '0' and 0 or 1) then places = places - 1 end
   end
   return places
 end
 
--- Put ready requests of a stage on their queue, of all lanes or of one. Tried ones without a place go behind the others.
+-- Put ready requests of a stage on their queue, of all lanes or of one. Tried ones without a place go behind the
+-- others.
 local function release_stage(site, stage, most, now, lane)
   local keys = lane_keys(site, stage, lane)
   if most <= 0 or #keys == 0 then return 0 end
@@ -135,9 +143,10 @@ local function release_probe(site, stage, now)
   return release_stage(site, stage, 1, now)
 end
 
--- Return the free places of each kind of lane and stage in the site's window, the requests on their way to a worker, and all released ones.
--- The leases of all stages and the stage's own released requests take places, so that a stage without a worker cannot take
--- the window from the others. Requests that were released a moment ago are on their way, and count for all stages.
+-- Return the free places of each kind of lane and stage in the site's window, the requests on their way to a worker,
+-- and all released ones. The leases of all stages and the stage's own released requests take places, so that a stage
+-- without a worker cannot take the window from the others. Requests that were released a moment ago are on their way,
+-- and count for all stages.
 local function count_places(site, room, now)
   local places, coming, released = {news = {}, backfill = {}}, 0, 0
   for _, stage in ipairs(STAGES) do
@@ -145,13 +154,15 @@ local function count_places(site, room, now)
     local standing = redis.call('ZCARD', key)
     local free = site.open_breakers[stage] and 0 or room - standing
     places.news[stage], places.backfill[stage], released = free, free, released + standing
-    if standing > 0 then coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf') end
+    if standing > 0 then
+      coming = coming + redis.call('ZCOUNT', key, now - (site.delay > 0 and ON_ITS_WAY or COMING), '+inf')
+    end
   end
   return places, coming, released
 end
 
--- Release the requests that the gate allows, as the last step of a verb: one at a time at a site with a delay, else as many
--- as the window has room for.
+-- Release the requests that the gate allows, as the last step of a verb: one at a time at a site with a delay, else as
+-- many as the window has room for.
 function release(site, now)
   note_change(site)
   if site.paused or store_is_behind() then return 0 end
@@ -213,21 +224,23 @@ end
 
 local DAY = 86400000
 
--- End a list page that was not read. A full pass would end with it, a period before the next one: it goes on from this page tomorrow.
+-- End a list page that was not read. A full pass would end with it, a period before the next one: it goes on from this
+-- page tomorrow.
 local function end_unread(site, level, address, payload, now)
   local said = cjson.decode(payload)
   local key, name = board_key(site, said[1]), site.name .. ' ' .. said[1]
   if board_field(said, level) == 'full_open' and redis.call('HEXISTS', key, 'full_line') == 1 then
     -- Without a word of the guard: produce.lua lets it wait.
     local due = math.min(now + DAY, tonumber(redis.call('HGET', key, 'full_due') or math.huge))
-    redis.call('HSET', key, 'full_next', WIRE.write_line('-', '~', 'list', level, address .. ' ' .. payload), 'full_due', due)
+    redis.call('HSET', key, 'full_next', WIRE.write_line('-', '~', 'list', level, address .. ' ' .. payload),
+      'full_due', due)
     redis.call('ZADD', P .. ':fulls', 'XX', due, name)
   end
   close_scan(site, payload, level, 0, now)
 end
 
--- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends its
--- board's scan.
+-- Drop a request for good: it counts as done, and as dropped, and the outbox tells the database. An open list page ends
+-- its board's scan.
 function drop_request(site, entry, is_open, now)
   local stage, level, address, payload = string.match(entry, WIRE.entry.stage_priority_address_payload)
   redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
@@ -236,11 +249,14 @@ function drop_request(site, entry, is_open, now)
   put_items(site, now, '["' .. site.name .. '",[],[],[],[],[],"",' .. cjson.encode({life_ms(site, now), entry}) .. ']')
 end
 
--- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must follow.
+-- Make a request ready that was taken off the dead or parked ones, with no attempts counted. flush_admission() must
+-- follow.
 function revive(site, state, rid, entry)
   local stage, level, request = string.match(entry, WIRE.entry.stage_priority_request)
   append_ready(site, stage, level, WIRE.write_entry(rid, stage, level, 0, request))
-  if stage == 'list' and state == 'dead' then note_board(site, string.match(request, WIRE.request.payload), level, 1) end
+  if stage == 'list' and state == 'dead' then
+    note_board(site, string.match(request, WIRE.request.payload), level, 1)
+  end
 end
 
 -- Give a board's dead page 1 up for good: another one was tried instead of it, or read.
@@ -254,8 +270,8 @@ function let_dead_page_go(site, id, now)
   drop_request(site, string.match(text, '\n(.*)$'), false, now)
 end
 
--- Begin a board's scan with its dead page 1, so that a board has one such entry however often it is tried. Return whether
--- there is one with the address that the site file gives the board now.
+-- Begin a board's scan with its dead page 1, so that a board has one such entry however often it is tried. Return
+-- whether there is one with the address that the site file gives the board now.
 function retry_dead_page(site, id, rid, line)
   local key, text = site.key .. ':dead', rid and redis.call('HGET', site.key .. ':dead', rid)
   local entry = string.match(text or '', '\n(.*)$')
@@ -289,14 +305,15 @@ end
 
 -- Start entries of other programs ----------------------------------------------------------------------------
 
--- Return the kind of a start key, list, set or zset. One that is empty now keeps the kind that the other program gave it: its next
--- command would fail on another.
+-- Return the kind of a start key, list, set or zset. One that is empty now keeps the kind that the other program gave
+-- it: its next command would fail on another.
 function start_kind(key)
   local kind = redis.call('TYPE', key).ok
   return kind ~= 'none' and kind or redis.call('HGET', P .. ':start_kinds', key) or 'list'
 end
 
--- Put an entry into a start key: in front, or behind the others. Return nil, or the kind of a key where nothing can wait.
+-- Put an entry into a start key: in front, or behind the others. Return nil, or the kind of a key where nothing can
+-- wait.
 function put_start(key, kind, score, entry, is_first)
   local there = redis.call('TYPE', key).ok
   if there ~= 'none' then kind = there end

@@ -1,10 +1,11 @@
--- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables. tests/freshness/revisit.py
--- says the same in Python and explains each number. A test holds the two equal.
+-- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables.
+-- tests/freshness/revisit.py says the same in Python and explains each number. A test holds the two equal.
 --
--- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest}, `terms` a
--- site's {price, mean, least, most, busy}. Times are hours since the epoch.
+-- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest},
+-- `terms` a site's {price, mean, least, most, busy}. Times are hours since the epoch.
 -- `pace` is a board's {lag, cost}.
--- EXPORTS: EXPONENT EARLY LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval most_gap moved_price paced
+-- EXPORTS: EXPONENT EARLY LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate
+-- EXPORTS: next_interval most_gap moved_price paced
 
 EXPONENT, EARLY, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 1e-4, 0.5
 local MOST_GAP, HIDDEN_GAP, HIDDEN_ITEMS = 24, 4, 0.5
@@ -56,7 +57,8 @@ function observe(history, scan, terms, now)
   end
   local passed = math.max(0, now - history.at)
   local decay = 2 ^ (-passed / HALF_LIFE)
-  return {items = history.items * decay + scan.items, hours = history.hours * decay + busy_hours(terms.busy, history.at, passed),
+  return {items = history.items * decay + scan.items,
+    hours = history.hours * decay + busy_hours(terms.busy, history.at, passed),
     heat = history.heat * math.exp(-passed / HOT) + scan.heat, at = now}
 end
 
@@ -96,13 +98,17 @@ function next_interval(history, terms, cost)
   local low, high = math.log(terms.least), math.log(math.max(terms.least, terms.most))
   for _ = 1, STEPS do
     local middle = (low + high) / 2
-    if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price * cost then low = middle else high = middle end
+    if price_of(history, rate, terms.busy, math.exp(middle)) < terms.price * cost then
+      low = middle
+    else
+      high = middle
+    end
   end
   return math.exp(high)
 end
 
--- Return the longest gap between two scans of a board, in the intervals of an equal share of the budget. Beside a page of all news
--- a board that this page has never shown, or lately hid items of, has a share of its own.
+-- Return the longest gap between two scans of a board, in the intervals of an equal share of the budget. Beside a page
+-- of all news a board that this page has never shown, or lately hid items of, has a share of its own.
 function most_gap(history, has_news, is_shown)
   return has_news and (not is_shown or history.items >= HIDDEN_ITEMS) and HIDDEN_GAP or MOST_GAP
 end

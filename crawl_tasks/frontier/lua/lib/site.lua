@@ -1,16 +1,18 @@
--- Shared by every script of the frontier: the clock, a site's terms, its counters. Loaded in front of each verb. Defines
--- functions, changes nothing by itself. In front of this file stand HINTS, the ready-made messages, TIMES_MS and AGES_S, the
--- bounds of histograms, OUTBOX_MAX, the most pages that may wait for the store, and WIRE, the codes of frontier/wire.
+-- Shared by every script of the frontier: the clock, a site's terms, its counters. Loaded in front of each verb.
+-- Defines functions, changes nothing by itself. In front of this file stand HINTS, the ready-made messages, TIMES_MS
+-- and AGES_S, the bounds of histograms, OUTBOX_MAX, the most pages that may wait for the store, and WIRE, the codes of
+-- frontier/wire.
 --
--- Every script takes KEYS 1: the key prefix P. All other keys are derived from P, as keys.py lists them, because one call
--- may touch many sites. Each verb describes its ARGV.
+-- Every script takes KEYS 1: the key prefix P. All other keys are derived from P, as keys.py lists them, because one
+-- call may touch many sites. Each verb describes its ARGV.
 --
--- An entry is one request as text. A line is a request that asks for admission, and guard.lua knows it by its word. In `open` the
--- entry stands without its rid, behind the token of its lease (0: released, nobody holds it). frontier/wire/entry_format.py has
--- the fields and the flags. WIRE.entry.stage_address is the pattern that captures these two fields of an entry.
--- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at pack_terms load_site
--- EXPORTS: STAGE_AT queue_of ready_key ready_keys tally measure fetch_ms_of count_effort note_change
--- EXPORTS: schedule_look holds_move
+-- An entry is one request as text. A line is a request that asks for admission, and guard.lua knows it by its word. In
+-- `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
+-- frontier/wire/entry_format.py has the fields and the flags. WIRE.entry.stage_address is the pattern that captures
+-- these two fields of an entry.
+-- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at
+-- EXPORTS: pack_terms load_site STAGE_AT queue_of ready_key ready_keys tally measure fetch_ms_of count_effort
+-- EXPORTS: note_change schedule_look holds_move
 
 STAGES = WIRE.stages
 STAGE_AT = WIRE.stage_at
@@ -19,7 +21,8 @@ BACKFILL = 2    -- highest priority of backfill: first scans, walks, full passes
 MOST_LOOKS = 50   -- pages of HSCAN that one call goes through, of about 100 each
 GRACE = 5000    -- ms that a message may be out of its queue and not leased, twice, before it is taken for lost
 
-ONLY_MS = 60000  -- ms for which a command that serves this Redis alone may keep other sites waiting, until it says so again
+-- A command that serves this Redis alone may keep other sites waiting for so many ms, until it says so again.
+ONLY_MS = 60000
 COMING = 1000   -- ms for which a released message is taken to be on its way to a worker
 
 local MOST_DECODED = 500  -- packed terms that the library remembers
@@ -52,14 +55,16 @@ function numbers_in(text)
   return numbers
 end
 
--- Return the time at which the gate of a site opens, ms: the next slot, or later in quiet hours or without budget today.
+-- Return the time at which the gate of a site opens, ms: the next slot, or later in quiet hours or without budget
+-- today.
 function gate_opens_at(next_at, quiet, budget, offsets, spent)
   local slot = tonumber(next_at or 0)
   if (quiet or '') == '' and tonumber(budget or 0) <= 0 then return slot end
   return math.max(slot, opens_at(now_ms(), offsets or '', quiet or '', tonumber(budget or 0), spent))
 end
 
--- Return whether all sites stand still, or all but those of a command that serves this Redis alone, or this one, which moves.
+-- Return whether all sites stand still, or all but those of a command that serves this Redis alone, or this one, which
+-- moves.
 local function is_halted(name)
   if redis.call('EXISTS', P .. ':halt', P .. ':only', P .. ':leaving') == 0 then return false end
   return redis.call('EXISTS', P .. ':halt') == 1 or redis.call('HEXISTS', P .. ':leaving', name) == 1
@@ -101,11 +106,12 @@ local function is_whole(terms)
   return true
 end
 
--- The terms of the last sites, by the text that they were read from: decoding costs more than all other reads of a site. All
--- calls share these tables, so that nobody may write to one.
+-- The terms of the last sites, by the text that they were read from: decoding costs more than all other reads of a
+-- site. All calls share these tables, so that nobody may write to one.
 local decoded, decoded_count = {}, 0
 
--- Return the terms, out of the one field where it is of this version and whole: an error here would stop the ticks of all sites.
+-- Return the terms, out of the one field where it is of this version and whole: an error here would stop the ticks of
+-- all sites.
 local function terms_of(key, version, packed)
   if not packed or string.sub(packed, 1, #version + 1) ~= version .. ' ' then return read_terms(key) end
   local terms = decoded[packed]
@@ -117,7 +123,8 @@ local function terms_of(key, version, packed)
   return found
 end
 
--- Return a site, or nil for one that is not published: its terms, which nobody changes, its state, and the page at hand.
+-- Return a site, or nil for one that is not published: its terms, which nobody changes, its state, and the page at
+-- hand.
 function load_site(name)
   local key = P .. ':s:' .. name
   local state = WIRE.state_of(redis.call('HMGET', key, unpack(WIRE.state_names)))
@@ -127,7 +134,8 @@ function load_site(name)
   local delay, window = backed_off(state.slow, file_delay, terms.window)
   return {
     name = name, key = key, version = state.version, terms = terms,
-    paused = state.paused or is_halted(name), is_withdrawn = state.withdrawn, draining = state.draining or state.withdrawn,
+    paused = state.paused or is_halted(name), is_withdrawn = state.withdrawn,
+    draining = state.draining or state.withdrawn,
     next_at = gate_opens_at(state.next_at, terms.quiet, terms.daily_budget, terms.offsets, state.spent),
     window = window, delay = delay, file_delay = file_delay, slow = state.slow, lead = state.lead, spent = state.spent,
     found = state.found, max_children = state.max_children, credit = state.credit, levels = state.levels,
@@ -169,7 +177,8 @@ end
 -- Return the fetch time of an attempt, from the text that count_effort() reads.
 function fetch_ms_of(effort) return tonumber(string.match(effort, '^%d+ %d+ %d+ (%d+)') or 0) end
 
--- Count the cost of an attempt: "<status> <wire bytes> <body bytes> <fetch ms> <parse ms>", or '' when nothing was sent.
+-- Count the cost of an attempt: "<status> <wire bytes> <body bytes> <fetch ms> <parse ms>", or '' when nothing was
+-- sent.
 function count_effort(site, stage, effort)
   local status, wire, body, fetch, parse = string.match(effort, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
   if not status then return end

@@ -1,20 +1,23 @@
--- Shared by every script, in front of release.lua: the slots (throttle) of a site with a delay. Changes only three fields of
--- the site: `next_at`, when the next slot may begin, `turn`, which lease has the newest slot, and `lead`.
+-- Shared by every script, in front of release.lua: the slots (throttle) of a site with a delay. Changes only three
+-- fields of the site: `next_at`, when the next slot may begin, `turn`, which lease has the newest slot, and `lead`.
 --
--- A slot is a span in which one request is sent. The next slot begins a delay after the end, less PROMPT ms, by which two
--- requests may come closer. A worker that is often late needs longer slots, and the site gets requests that much more
--- slowly. `lead` is the lead time: a request is released so long before its slot that its worker is ready in time. It
--- follows the measured times, upwards fast and downwards slowly.
+-- A slot is a span in which one request is sent. The next slot begins a delay after the end, less PROMPT ms, by which
+-- two requests may come closer. A worker that is often late needs longer slots, and the site gets requests that much
+-- more slowly. `lead` is the lead time: a request is released so long before its slot that its worker is ready in time.
+-- It follows the measured times, upwards fast and downwards slowly.
 -- EXPORTS: ON_ITS_WAY AHEAD WIDEST reserve has_newest_slot learn_lead release_at
 
-local PROMPT = 1  -- ms of the promised 5 (TOLERANCE_S): the rest is for clocks, and for the time after the last look at one
+-- ms of the promised 5 (TOLERANCE_S): the rest is for clocks, and for the time after the last look at one
+local PROMPT = 1
 ON_ITS_WAY = 3000  -- ms for which a request that is released, and not leased, counts as the next slot
 AHEAD = 500  -- ms that a slot is reserved ahead at the most, as a worker waits for it
 WIDEST = 1000  -- ms that a slot lasts at the most
-local LATE = 50  -- ms by which a slot that is longer than its delay needs is late at the least: machines are busy for that long
+-- ms by which a slot that is longer than its delay needs is late at the least: machines are busy for that long
+local LATE = 50
 local LATE_TICK = 250  -- ms by which a tick may be late: if a release is later still, nothing was ready
 
--- Reserve a slot for the holder of a token. Return its end. The slot of a lease counts as late where it is that much longer.
+-- Reserve a slot for the holder of a token. Return its end. The slot of a lease counts as late where it is that much
+-- longer.
 function reserve(site, token, begins, slack, is_of_lease)
   local more = math.max(0, slack - PROMPT)
   site.next_at = begins + more + site.delay

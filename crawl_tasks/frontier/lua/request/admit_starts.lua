@@ -1,5 +1,5 @@
--- End claims of start entries: admit the request of each, or reject the entry with a reason. While a site is at its backlog
--- limit its entries wait in front of the site's own key. A claim that has ended already is left alone.
+-- End claims of start entries: admit the request of each, or reject the entry with a reason. While a site is at its
+-- backlog limit its entries wait in front of the site's own key. A claim that has ended already is left alone.
 -- KEYS 1: key prefix
 -- ARGV 1..: of each claim its id, its site or '' to refuse it, its lines or the reason, and the site's own key
 -- RETURNS 0: {0, new, known, waiting again, refused}

@@ -1,15 +1,17 @@
 -- End a lease with all results of its page, or with none: children through the guard into the ledger, items into the
--- outbox, the thread's tail, the board's scan, the counters. With the items goes their trail, the requests that are done
--- and admitted now, so that the database can rebuild a lost ledger. Then release the requests that the gate allows.
+-- outbox, the thread's tail, the board's scan, the counters. With the items goes their trail, the requests that are
+-- done and admitted now, so that the database can rebuild a lost ledger. Then release the requests that the gate
+-- allows.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
--- ARGV: the locals of CommitFields in frontier/wire/lease_end.py, and from FIRST on lines. The lines of a front page are pings, and
---   none of them is admitted. `last_replies` has one time for each line. For a list's next page it is the time of the oldest row of
---   this one, where the rows stand in the order of their last replies. Before the times stands `newest` on a page of the threads
---   with the last news alone, and `single` on a list without other pages
--- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, {place of each named line among the lines, from 0 ...},
---   the message of the next page, its site, the reply of lease.lua}, without the last three where there is no next page
+-- ARGV: the locals of CommitFields in frontier/wire/lease_end.py, and from FIRST on lines. The lines of a front page
+--   are pings, and none of them is admitted. `last_replies` has one time for each line. For a list's next page it is
+--   the time of the oldest row of this one, where the rows stand in the order of their last replies. Before the times
+--   stands `newest` on a page of the threads with the last news alone, and `single` on a list without other pages
+-- RETURNS 0: {0, new, known, released, 1 when the site is idle now, else 0, {place of each named line among the lines,
+--   from 0 ...}, the message of the next page, its site, the reply of lease.lua}, without the last three where there is
+--   no next page
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 -- RETURNS -3: all pages are gone now, so that this one may be there, and nothing was changed
@@ -53,14 +55,24 @@ if is_front then ping_boards(site, ARGV, FIRST, now) end
 for i = is_front and #ARGV + 1 or FIRST, #ARGV do
   local news, known, line = site.news, site.known, false
   site.row_at = times and times[i - FIRST + 1] or 0
-  -- A crawler trap: lines left out stay unknown. The pages of a thread that was let in are no trap, and a board's further pages
-  -- do not count: a later day's walk passes them again.
-  if has_cap and found + site.fresh - site.further >= most_new and string.match(ARGV[i], WIRE.line.stage) ~= 'comment' then left_out = left_out + 1
-  else line = admit_line(site, ARGV[i], now) end
-  if line then trail[#trail + 1] = line
-  elseif names_filtered and site.known > known then filtered[#filtered + 1] = i - FIRST end
-  if site.counts_items and site.news > news then note_item(site, seen, listed, site.row_at, now)
-  elseif site.counts_items and (site.row_at == 0 or site.known_until > 0 and site.row_at > site.known_until) then seen.is_shown = true end
+  -- A crawler trap: lines left out stay unknown. The pages of a thread that was let in are no trap, and a board's
+  -- further pages do not count: a later day's walk passes them again.
+  local is_full = has_cap and found + site.fresh - site.further >= most_new
+  if is_full and string.match(ARGV[i], WIRE.line.stage) ~= 'comment' then
+    left_out = left_out + 1
+  else
+    line = admit_line(site, ARGV[i], now)
+  end
+  if line then
+    trail[#trail + 1] = line
+  elseif names_filtered and site.known > known then
+    filtered[#filtered + 1] = i - FIRST
+  end
+  if site.counts_items and site.news > news then
+    note_item(site, seen, listed, site.row_at, now)
+  elseif site.counts_items and (site.row_at == 0 or site.known_until > 0 and site.row_at > site.known_until) then
+    seen.is_shown = true
+  end
 end
 if has_cap and site.fresh > site.further then
   site.found_today = string.format('%.0f %.0f', today, found + site.fresh - site.further)
@@ -74,15 +86,17 @@ if left_out > 0 then
 end
 if listed then note_news_gap(site, listed[1], now) end
 local extent = listed and string.match(last_replies, '^%a+')
-if extent then note_scan_gap(site, listed[1], #ARGV - FIRST + 1, extent == 'newest' and site.news or site.unseen, now) end
+if extent then
+  note_scan_gap(site, listed[1], #ARGV - FIRST + 1, extent == 'newest' and site.news or site.unseen, now)
+end
 if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
 if tail > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
   local known, known_by = read_tail(redis.call('HGET', key, id))
-  -- A post page tells the number of comment pages, which may be fewer than before, and a page that is gone tells that there
-  -- are fewer. A comment page only tells that there is one more, so that it must not lower the tail. Of two pages that are
-  -- fetched at once the one that was leased first changes nothing behind the other.
+  -- A post page tells the number of comment pages, which may be fewer than before, and a page that is gone tells that
+  -- there are fewer. A comment page only tells that there is one more, so that it must not lower the tail. Of two pages
+  -- that are fetched at once the one that was leased first changes nothing behind the other.
   local tells_all = stage == 'post' or string.sub(outcome, 1, 5) == 'gone:'
   if tonumber(token) > known_by and (tells_all or tail > known) then
     redis.call('HSET', key, id, tail .. '.' .. token)
@@ -91,10 +105,13 @@ end
 redis.call('HINCRBY', site.key, 'done:' .. stage, 1)
 note_page(site)
 count_effort(site, stage, effort)
-note_recent(site, now, entry, effort, string.match(outcome, '^(gone):') or string.match(outcome, '^(unchanged):') or item_count)
+local kind = string.match(outcome, '^(gone):') or string.match(outcome, '^(unchanged):')
+note_recent(site, now, entry, effort, kind or item_count)
 local fetch_ms = fetch_ms_of(effort)
 if fetch_ms <= site.terms.slow_ms then speed_up(site, token)
-elseif is_strained(site, string.match(entry, WIRE.entry.address), now, fetch_ms) then slow_down(site, token, now, fetch_ms) end
+elseif is_strained(site, string.match(entry, WIRE.entry.address), now, fetch_ms) then
+  slow_down(site, token, now, fetch_ms)
+end
 if is_unchanged then count_unchanged(site, payload)
 elseif listed then keep_validator(site, payload, left_out > 0 and '' or validator, now) end
 note_answer(site, stage, rid, string.sub(outcome, 1, 5) ~= 'gone:' and not is_unchanged)

@@ -10,7 +10,8 @@ local raised, now = 0, now_ms()
 
 -- Note calls of a site's own functions that failed, as "<since> <last one> <number> <names>".
 local function note_failures(key, name, n)
-  local since, last, count, names = string.match(redis.call('HGET', key, 'own_failed') or '', '^(%d+) (%d+) (%d+) (.*)$')
+  local text = redis.call('HGET', key, 'own_failed') or ''
+  local since, last, count, names = string.match(text, '^(%d+) (%d+) (%d+) (.*)$')
   if not since or now - last > LASTS then since, count, names = string.format('%.0f', now), 0, name end
   if not string.find(' ' .. names .. ' ', ' ' .. name .. ' ', 1, true) then names = names .. ' ' .. name end
   redis.call('HSET', key, 'own_failed', string.format('%s %.0f %.0f %s', since, now, count + n, names))

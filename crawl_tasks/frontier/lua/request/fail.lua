@@ -1,6 +1,6 @@
--- End a lease without a result: the request is delayed for a retry, ready again, parked, or dead. A failure counts against the
--- page first, and against its site only beside failures of other pages, see failures.lua. The site may get a rest or a backoff,
--- or an open circuit breaker. An attempt that is not the page's own failure is not counted.
+-- End a lease without a result: the request is delayed for a retry, ready again, parked, or dead. A failure counts
+-- against the page first, and against its site only beside failures of other pages, see failures.lua. The site may get
+-- a rest or a backoff, or an open circuit breaker. An attempt that is not the page's own failure is not counted.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
@@ -9,8 +9,9 @@
 -- RETURNS -1: the site is not published
 -- RETURNS -2: the lease is not the caller's any more, and nothing was changed
 
--- A site whose pages were good a moment ago may mean one page by a long Retry-After: that page waits so long. The site rests for
--- less, and other pages are its probes. When they are refused until none was good in LATELY ms, the site means itself.
+-- A site whose pages were good a moment ago may mean one page by a long Retry-After: that page waits so long. The site
+-- rests for less, and other pages are its probes. When they are refused until none was good in LATELY ms, the site
+-- means itself.
 local LONG_REST, SHORT_REST, LATELY = 60000, 3000, 120000
 
 local site = load_site(name)
@@ -52,8 +53,11 @@ if scope == 'site' then
   local is_all = not WIRE.strains[reason]  -- says nothing of the page, nor of the pace
   is_alone = is_alone and not is_all
   local is_refusing = refusal_of(site, stage)
-  if reason == WIRE.reason.LoginRefused then redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. details) end
-  if reason == WIRE.reason.AllGone and stage ~= 'list' and not is_refusing then  -- a list shows whether the forum is there
+  if reason == WIRE.reason.LoginRefused then
+    redis.call('HSETNX', site.key, 'login', string.format('%.0f ', now) .. details)
+  end
+  -- A list shows whether the forum is there.
+  if reason == WIRE.reason.AllGone and stage ~= 'list' and not is_refusing then
     local board = redis.call('SRANDMEMBER', site.key .. ':boards')
     if board then redis.call('ZADD', P .. ':boards', 'XX', 'LT', now, site.name .. ' ' .. board) end
   end

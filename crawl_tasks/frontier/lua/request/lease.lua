@@ -1,5 +1,5 @@
--- Lease a released request to the caller, with a fencing token, if the gate lets one more go now. The attempt is counted
--- here, before the work. A request that the gate refuses stands first in its ready list again.
+-- Lease a released request to the caller, with a fencing token, if the gate lets one more go now. The attempt is
+-- counted here, before the work. A request that the gate refuses stands first in its ready list again.
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
@@ -7,7 +7,8 @@
 -- ARGV 3: ms from now until the caller can send
 -- ARGV 4: ms by which the caller may send late
 -- RETURNS 0: {0, token, attempt, entry, site version, tail page of the thread, deadline in ms, validator or '',
---   delay between two requests in ms, now in us, beginning and end of the slot in ms}, without a slot where the delay is 0
+--   delay between two requests in ms, now in us, beginning and end of the slot in ms}, without a slot where the delay
+--   is 0
 -- RETURNS -1: the site is not published
 -- RETURNS -2: no such request is open: done, dead or never admitted
 -- RETURNS -3: another worker holds it

@@ -1,10 +1,11 @@
--- Admit the first list page of every board that is due and not being scanned, while its site is under its backlog limit. A
--- board has one scan at a time, so that two callers, or a late one, change nothing. A site with the priced policy has a
--- budget: a due board beyond it gets a slot in the order of due times, and boards are scanned ahead of time while the budget
--- allows and the goal is not met.
+-- Admit the first list page of every board that is due and not being scanned, while its site is under its backlog
+-- limit. A board has one scan at a time, so that two callers, or a late one, change nothing. A site with the priced
+-- policy has a budget: a due board beyond it gets a slot in the order of due times, and boards are scanned ahead of
+-- time while the budget allows and the goal is not met.
 -- KEYS 1: key prefix
 -- ARGV 1: most due boards to look at. As many looks at most are for scans ahead of time, and as many for full passes
--- RETURNS 0: {0, scans admitted, boards held back by the backlog limit, boards still being scanned, 1 when more may be due}
+-- RETURNS 0: {0, scans admitted, boards held back by the backlog limit, boards still being scanned, 1 when more may be
+--   due}
 
 local BURST = 2000         -- ms of a budget that a site may save up
 local EARLY_AT_ONCE = 20   -- boards of a site that one call looks at ahead of time
@@ -15,13 +16,15 @@ local sites, admitted, held, busy = {}, 0, 0, 0
 local is_short = memory_is_short()
 redis.call('HSET', P .. ':stats', 'produced_at', string.format('%.0f', now))
 
--- Put a board off that is due and cannot be scanned. It is overdue since the first due time, however often it is put off.
+-- Put a board off that is due and cannot be scanned. It is overdue since the first due time, however often it is put
+-- off.
 local function put_off(site, id, name, at, due)
   redis.call('ZADD', P .. ':boards', at, name)
   redis.call('ZADD', site.key .. ':overdue', 'NX', due, id)
 end
 
--- The more boards of a site are held back, the rarer the looks at each, so that a call has room for boards of other sites.
+-- The more boards of a site are held back, the rarer the looks at each, so that a call has room for boards of other
+-- sites.
 local function next_try(site) return now + math.max(5000, 100 * redis.call('ZCARD', site.key .. ':overdue')) end
 
 local function site_of(name)
@@ -49,20 +52,26 @@ local function as_backfill(level) return math.min(BACKFILL, level) end
 -- What a page of all news tells goes before what may be news.
 local function as_pinged(level) return level > BACKFILL and math.min(9, level + 1) or level end
 
--- Begin a board's scan. `v` holds its line, scan, walked and interval_ms. A scan that went far is followed by a walk, which
--- begins at the end of this one.
+-- Begin a board's scan. `v` holds its line, scan, walked and interval_ms. A scan that went far is followed by a walk,
+-- which begins at the end of this one.
 local function begin_scan(site, id, name, key, v)
   local scan, walked, line = tonumber(v.scan or 0) + 1, tonumber(v.walked or 0), v.line
   if walked > 1 then redis.call('HSET', key, 'walk', math.max(walked, tonumber(v.walk or 0))) end
   redis.call('HSET', key, 'scan', scan, 'started_at', now, 'fresh', 0, 'walked', 0)
-  if is_first(site, id) then line = with_level(line, as_backfill) elseif v.ping then line = with_level(line, as_pinged) end
-  if not retry_dead_page(site, id, v.dead, line) then admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true) end
+  if is_first(site, id) then
+    line = with_level(line, as_backfill)
+  elseif v.ping then
+    line = with_level(line, as_pinged)
+  end
+  if not retry_dead_page(site, id, v.dead, line) then
+    admit_line(site, (string.gsub(line, '@SCAN@', tostring(scan))), now, true)
+  end
   plan_scan(site, id, now + v.interval_ms, v.interval_ms, v.min_ms == v.max_ms)
   admitted = admitted + 1
 end
 
--- Return the time at which the budget allows a site's next scan, and reserve it. Behind its due time, or ahead of it, the scan moves
--- the site's price.
+-- Return the time at which the budget allows a site's next scan, and reserve it. Behind its due time, or ahead of it,
+-- the scan moves the site's price.
 local function reserve_scan(site, id, v, due)
   local requests = budget_of(site)
   site.scan_at = math.max(site.scan_at or tonumber(redis.call('HGET', site.key, 'scan_at') or 0), now - BURST)
@@ -78,7 +87,8 @@ local function reserve_scan(site, id, v, due)
   return at
 end
 
-local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping', 'dead'}
+local BOARD = {'line', 'open', 'interval_ms', 'scan', 'walked', 'walk', 'slot', 'history', 'min_ms', 'max_ms', 'ping',
+  'dead'}
 local function read_board(site, id, key)
   if site.has_pending then apply_board(site.name, id, now) end
   local values, v = redis.call('HMGET', key, unpack(BOARD)), {}
@@ -188,11 +198,13 @@ for _, name in ipairs(fulls) do
     redis.call('ZREM', P .. ':fulls', name)
   else
     local again = now + 1000
-    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.backfill_room or tonumber(v[3] or 0) > 0 then
+    if is_short or site.paused or site.draining or v[6] or site.fresh >= site.backfill_room
+        or tonumber(v[3] or 0) > 0 then
       again = now + 5000
     elseif v[2] and (string.sub(v[2], 1, 2) ~= '- ' or tonumber(v[4]) <= now) then
       redis.call('HDEL', key, 'full_next')
-      if tonumber(v[4]) <= now then redis.call('HSET', key, 'full_due', now + site.terms.full_pass_ms) end  -- a page that was not read
+      -- That page was not read.
+      if tonumber(v[4]) <= now then redis.call('HSET', key, 'full_due', now + site.terms.full_pass_ms) end
       admit_line(site, v[2], now, true)
     elseif tonumber(v[4]) > now then
       again = tonumber(v[4])

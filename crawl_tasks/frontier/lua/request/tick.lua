@@ -1,12 +1,13 @@
--- Tick: delayed requests become ready, unread pages are retried, expired leases and lost messages go back, sites with room
--- release, waiting items and decisions call the store task. One caller at a time is the leader, and the others stand by.
+-- Tick: delayed requests become ready, unread pages are retried, expired leases and lost messages go back, sites with
+-- room release, waiting items and decisions call the store task. One caller at a time is the leader, and the others
+-- stand by.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: caller
 -- ARGV 2: most sites to look at
 -- ARGV 3: ms for which the caller stays the leader
--- RETURNS 0: {0, ms until something is due, expired leases, lost messages, then name and idle_state() of each site that an
---   expired lease left idle}
+-- RETURNS 0: {0, ms until something is due, expired leases, lost messages, then name and idle_state() of each site that
+--   an expired lease left idle}
 -- RETURNS 1: {1, ms to stand by, 0, 0}, another caller is the leader
 
 local MOST_LEASES = 4    -- the longest wait, in leases, of a request whose leases run out
@@ -34,12 +35,14 @@ local function wake_delayed(site)
   return #due
 end
 
--- Return the ms until a request whose lease ran out is tried again. The death of a worker takes all its leases, so that the
--- first time says nothing of the page. Those that it happens to again wait, longer each time and apart from each other:
--- a page that kills its worker takes the others with it no more, and the deaths of workers hit none of them each time.
+-- Return the ms until a request whose lease ran out is tried again. The death of a worker takes all its leases, so that
+-- the first time says nothing of the page. Those that it happens to again wait, longer each time and apart from each
+-- other: a page that kills its worker takes the others with it no more, and the deaths of workers hit none of them each
+-- time.
 local function wait_of_expired(site, rid, attempt)
   if attempt == 1 then return 0 end
-  return math.min(site.terms.probe_ms, site.terms.lease_ms * math.min(attempt - 1, MOST_LEASES) * (1 + rid % APART / APART))
+  local wait = site.terms.lease_ms * math.min(attempt - 1, MOST_LEASES) * (1 + rid % APART / APART)
+  return math.min(site.terms.probe_ms, wait)
 end
 
 local function expire_leases(site)
@@ -57,7 +60,8 @@ local function expire_leases(site)
     elseif attempt >= site.terms.max_attempts then
       redis.call('HINCRBY', site.key, 'failed:' .. WIRE.reason.Hung, 1)
       note_bad_page(site, stage, rid, WIRE.reason.Hung, now)
-      bury(site, entry, WIRE.reason.Hung .. ' each worker that took it died or overran its lease, ' .. attempt .. ' attempts', now, 'parked')
+      local why = ' each worker that took it died or overran its lease, ' .. attempt .. ' attempts'
+      bury(site, entry, WIRE.reason.Hung .. why, now, 'parked')
     else
       local wait = wait_of_expired(site, rid, attempt)
       if wait == 0 then return_tried(site, entry) else redis.call('ZADD', site.key .. ':delayed', now + wait, entry) end
@@ -76,9 +80,9 @@ local function oldest_hint(queue)
   if #tail > 0 then return 0 end
 end
 
--- Put requests back whose messages are lost. Queues are first in, first out: requests released before the oldest message
--- still there have been taken. One of them may have been taken just now, after a long wait, and be leased at once. So a
--- request is marked (half a millisecond in its score) the first time, and counts as lost the second time.
+-- Put requests back whose messages are lost. Queues are first in, first out: requests released before the oldest
+-- message still there have been taken. One of them may have been taken just now, after a long wait, and be leased at
+-- once. So a request is marked (half a millisecond in its score) the first time, and counts as lost the second time.
 local function return_lost(site, stage)
   local key = site.key .. ':released:' .. stage
   local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')

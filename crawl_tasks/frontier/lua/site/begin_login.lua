@@ -1,5 +1,6 @@
--- Begin a login of a site, or hand out the session that another worker opened meanwhile. One login runs at a time, under a
--- fencing token. After a refused one the next waits, unless the credentials have changed. Redis sees sealed sessions only.
+-- Begin a login of a site, or hand out the session that another worker opened meanwhile. One login runs at a time,
+-- under a fencing token. After a refused one the next waits, unless the credentials have changed. Redis sees sealed
+-- sessions only.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -20,8 +21,8 @@ local DAY = 86400000
 local site = load_site(ARGV[1])
 if not site then return {-1} end
 local key, now = site.key .. ':session', now_ms()
-local v = redis.call('HMGET', key, 'token', 'sealed', 'fence', 'caller', 'until', 'rest_until', 'reason', 'day', 'logins', 'fingerprint',
-  'refused')
+local v = redis.call('HMGET', key, 'token', 'sealed', 'fence', 'caller', 'until', 'rest_until', 'reason', 'day',
+  'logins', 'fingerprint', 'refused')
 
 -- Note for monitoring since when no login succeeds, and why.
 local function note_refused(reason)

@@ -1,4 +1,5 @@
--- Delete keys of a site in the cell that it has left, or that a mover before was bringing it to. The last call ends the move.
+-- Delete keys of a site in the cell that it has left, or that a mover before was bringing it to. The last call ends the
+-- move.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

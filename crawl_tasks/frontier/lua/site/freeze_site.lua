@@ -1,5 +1,5 @@
--- Freeze a site that moves: it is published no more, and its terms stand aside, so that no script finds the site. Its released
--- requests are ready again. Their messages find nothing.
+-- Freeze a site that moves: it is published no more, and its terms stand aside, so that no script finds the site. Its
+-- released requests are ready again. Their messages find nothing.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,5 +1,5 @@
--- Note what the check page of a session showed. A member's proves the pages before it, a guest's has all be entered again that no
--- check proved. Pages of another session stay as they are.
+-- Note what the check page of a session showed. A member's proves the pages before it, a guest's has all be entered
+-- again that no check proved. Pages of another session stay as they are.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

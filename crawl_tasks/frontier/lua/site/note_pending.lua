@@ -1,14 +1,14 @@
--- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is due after
--- each 200 such pages. Behind a session that ended unseen it is due after 1, 2, 4, 8 pages and so on, until the check after
--- 200 shows a member. Pages of a session before this one are entered again: nobody checks it.
+-- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is
+-- due after each 200 such pages. Behind a session that ended unseen it is due after 1, 2, 4, 8 pages and so on, until
+-- the check after 200 shows a member. Pages of a session before this one are entered again: nobody checks it.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: token of the session
 -- ARGV 3: line that enters the page again
 -- RETURNS 0: {0}: the page is noted
--- RETURNS 1: {1, number of the last page that is noted}: the check page is due, and proves the pages up to that number. The page
---   itself is not noted
+-- RETURNS 1: {1, number of the last page that is noted}: the check page is due, and proves the pages up to that number.
+--   The page itself is not noted
 -- RETURNS -1: the site is not published
 
 local CHECK_TAKES = 30000  -- ms. Until then one caller looks at the check page for all

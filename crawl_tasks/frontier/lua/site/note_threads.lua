@@ -3,8 +3,8 @@
 -- ARGV 1: site
 -- ARGV 2: the most threads that are remembered
 -- ARGV 3: 1 if the pairs are all such threads of the site, else 0
--- ARGV 4..: of each thread its id, "listed stored address" or '' for one that is whole, and the line by which it is read once more,
---   '' for none
+-- ARGV 4..: of each thread its id, "listed stored address" or '' for one that is whole, and the line by which it is
+--   read once more, '' for none
 -- RETURNS 0: {0, threads that are read once more}
 -- RETURNS -1: the site is not published
 
@@ -26,9 +26,11 @@ for place = 4, #ARGV, 3 do
   elseif count < tonumber(ARGV[2]) then
     count = count + 1
     short[id] = text
-    -- The guard lets it pass once for a revision. One that it knows has stayed short, and keeps its place in the count. A site
-    -- that is paused or drains begins nothing.
-    if line ~= '' and not (site.paused or site.draining) and (count <= MOST or count % RARE == 0) then admit_line(site, line, now) end
+    -- The guard lets it pass once for a revision. One that it knows has stayed short, and keeps its place in the count.
+    -- A site that is paused or drains begins nothing.
+    if line ~= '' and not (site.paused or site.draining) and (count <= MOST or count % RARE == 0) then
+      admit_line(site, line, now)
+    end
   end
 end
 if count == 0 then

@@ -1,5 +1,5 @@
--- Pack start entries of a frozen site, so that they move with its keys: those that wait in a start key, and claims. Nobody settles a
--- claim that is packed.
+-- Pack start entries of a frozen site, so that they move with its keys: those that wait in a start key, and claims.
+-- Nobody settles a claim that is packed.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

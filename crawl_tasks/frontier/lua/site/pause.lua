@@ -1,5 +1,5 @@
--- Pause, drain or resume a site, by an operator's decision. A paused site keeps its requests and leases none, and pages that
--- are being fetched end. A draining site begins no scan, and finishes its open requests.
+-- Pause, drain or resume a site, by an operator's decision. A paused site keeps its requests and leases none, and pages
+-- that are being fetched end. A draining site begins no scan, and finishes its open requests.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -27,7 +27,8 @@ end
 if ARGV[5] == '' then apply_decision() end
 -- Boards that the pause put off are due at once: next_try() of produce.lua may lie far ahead.
 if not site.paused and not site.draining then
-  local page, planned = redis.call('ZSCAN', site.key .. ':overdue', ARGV[5] == '' and '0' or ARGV[5], 'COUNT', CHUNK), {}
+  local cursor, planned = ARGV[5] == '' and '0' or ARGV[5], {}
+  local page = redis.call('ZSCAN', site.key .. ':overdue', cursor, 'COUNT', CHUNK)
   following = page[1]
   for i = 1, #page[2], 2 do planned[i], planned[i + 1] = now, site.name .. ' ' .. page[2][i] end
   if #planned > 0 then redis.call('ZADD', P .. ':boards', 'XX', unpack(planned)) end

@@ -1,4 +1,5 @@
--- Pause or resume all sites. While paused, nothing is leased, released or produced, and pages that are being fetched end.
+-- Pause or resume all sites. While paused, nothing is leased, released or produced, and pages that are being fetched
+-- end.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: reason, one line, or '' to resume

@@ -1,7 +1,7 @@
--- Publish a site to all workers: its version, text and terms at one instant, with the boards that were staged. Boards that left
--- the file are scanned no more. The others keep their schedule, within the new bounds. An interval that an operator fixed
--- holds until the file gives the board another. A held board stays out of the schedule. With a new version of the file an
--- open circuit breaker may send a probe at once.
+-- Publish a site to all workers: its version, text and terms at one instant, with the boards that were staged. Boards
+-- that left the file are scanned no more. The others keep their schedule, within the new bounds. An interval that an
+-- operator fixed holds until the file gives the board another. A held board stays out of the schedule. With a new
+-- version of the file an open circuit breaker may send a probe at once.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: version
@@ -23,7 +23,9 @@
 -- RETURNS 6: {6, 0}, a recovery wipes the site
 
 local name, key, now = ARGV[1], P .. ':s:' .. ARGV[1], now_ms()
-if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':moved', name) == 1 then return {3, 0} end
+if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':moved', name) == 1 then
+  return {3, 0}
+end
 local _, work = decisions.underway(name)
 if work == 'remove' then return {4, 0} end
 if work == 'erase' then return {5, 0} end
@@ -57,13 +59,17 @@ if ARGV[4] ~= '' then
   if decisions.value(name, 'site') == 'removed' then decisions.decide(name, 'site', 'published', '', ARGV[4]) end
   if decisions.value(name, 'file') == 'gone' then decisions.decide(name, 'file', 'there', '', ARGV[4]) end
 end
--- The life of a site begins above the end of an earlier one of this name, whose tokens may have run ahead of the clock. Its tokens
--- begin there too: after a loss none is given a second time.
+-- The life of a site begins above the end of an earlier one of this name, whose tokens may have run ahead of the clock.
+-- Its tokens begin there too: after a loss none is given a second time.
 local life, erased = decisions.last(name, 'site'), decisions.last(name, 'data')
 local begins = math.max(now, life and tonumber(life[1]) or 0, erased and erased[1] + 1 or 0)
 redis.call('HSETNX', key, 'since', string.format('%.0f', begins))
 redis.call('HSETNX', key, 'fence', string.format('%.0f', begins))
-if decisions.value(name, 'file') == 'gone' then redis.call('HSET', key, 'withdrawn', 1) else redis.call('HDEL', key, 'withdrawn') end
+if decisions.value(name, 'file') == 'gone' then
+  redis.call('HSET', key, 'withdrawn', 1)
+else
+  redis.call('HDEL', key, 'withdrawn')
+end
 
 if has_boards then
   local staged, pending = key .. ':staged:' .. ARGV[6], key .. ':pending'
@@ -78,7 +84,8 @@ local left = apply_boards(name, tonumber(ARGV[8]), now)
 local is_new = not before and redis.call('HEXISTS', key, 'paused_before') == 0
 if is_new and redis.call('EXISTS', decisions.key(name)) == 1 then decisions.apply_gate(name) end
 if before and before.version ~= ARGV[2] then
-  redis.call('HDEL', key, 'login', 'scan_gap', 'mismatch')  -- another login, or none, other boards and rules: the next page tells
+  -- Another login, or none, other boards and rules: the next page tells.
+  redis.call('HDEL', key, 'login', 'scan_gap', 'mismatch')
   for _, stage in ipairs(STAGES) do
     if before.open_breakers[stage] then plan_probe(before, stage, now) end
   end

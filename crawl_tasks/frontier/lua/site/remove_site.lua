@@ -1,6 +1,6 @@
--- Remove a site by an operator's decision: it is published no more, so that nothing of it is leased, committed or scanned.
--- wipe_site.lua then deletes its keys. Until its last call, or until end_removal.lua where the data are erased, the site is not
--- published again. A second call goes on with a removal that was cut off.
+-- Remove a site by an operator's decision: it is published no more, so that nothing of it is leased, committed or
+-- scanned. wipe_site.lua then deletes its keys. Until its last call, or until end_removal.lua where the data are
+-- erased, the site is not published again. A second call goes on with a removal that was cut off.
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site
@@ -14,7 +14,9 @@
 
 local name = ARGV[1]
 local key, is_removed = P .. ':s:' .. name, decisions.value(name, 'site') == 'removed'
-if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':arriving', name) == 1 then return {-2, 0} end
+if redis.call('HEXISTS', P .. ':leaving', name) == 1 or redis.call('HEXISTS', P .. ':arriving', name) == 1 then
+  return {-2, 0}
+end
 local was_published = redis.call('HEXISTS', P .. ':sites', name)
 if was_published == 0 and not is_removed then return {-1, 0} end
 -- Above all tokens, so that it tells what was seen before from what a later site of this name sees.

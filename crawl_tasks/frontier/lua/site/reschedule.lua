@@ -1,7 +1,7 @@
 -- Change the scan schedule of a site's boards for an operator: their interval, or the next scan.
--- `fix` sets an interval that holds until the site file gives the board another. `free` goes back to the site file's. `now`
--- makes boards due. `walk` does too, and a walk to the end of the list follows it, with or without news. `hold` takes boards
--- out of the schedule. `go` puts them back, due at once.
+-- `fix` sets an interval that holds until the site file gives the board another. `free` goes back to the site file's.
+-- `now` makes boards due. `walk` does too, and a walk to the end of the list follows it, with or without news. `hold`
+-- takes boards out of the schedule. `go` puts them back, due at once.
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: fix, free, now, walk, hold or go
@@ -28,7 +28,9 @@ for i = 6, #ARGV do
   elseif act == 'fix' then
     fix_board(site, id, ARGV[3], now)
     -- The remedy of a gap: the next one is told again.
-    if string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^%d+ %d+ (.*)$') == id then redis.call('HDEL', site.key, 'scan_gap') end
+    if string.match(redis.call('HGET', site.key, 'scan_gap') or '', '^%d+ %d+ (.*)$') == id then
+      redis.call('HDEL', site.key, 'scan_gap')
+    end
     decisions.decide(site.name, 'interval ' .. id, ARGV[3] .. ' ' .. (v[2] or ''), ARGV[4], ARGV[5])
     changed = changed + 1
   elseif act == 'free' then
