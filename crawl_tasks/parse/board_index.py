@@ -66,16 +66,16 @@ class IndexReader:
         """
         document = Document(page, self._site.encoding, self._site.drop_params)
         where = document.json if self._is_json else document.root
-        found: dict[str, FoundBoard] = {}
+        boards: dict[str, FoundBoard] = {}
         left_out: list[str] = []
         for row in _rows_of(self._rows.read(where, document)):
             key = row.get("board") or _key_in(self._context, row.get("url"))
             if key is not None and is_key(key):
-                found.setdefault(key, FoundBoard(key, row.get("title"), row.get("url"), row.get("parent")))
+                boards.setdefault(key, FoundBoard(key, row.get("title"), row.get("url"), row.get("parent")))
             elif row.get("url"):
                 left_out.append(str(row["url"]))
         zone = None if self._zone_apart else self._zone_in(document)
-        return FrontPage(tuple(found.values()), tuple(left_out), zone)
+        return FrontPage(tuple(boards.values()), tuple(left_out), zone)
 
     def zone(self, page: Fetched) -> str | None:
         """Return the time zone text of the page that the preset names for that text (`timezone_at`).
@@ -118,7 +118,7 @@ class FrontReader:
             if key is not None and is_key(key) and counts.strip("|"):
                 own.setdefault(key, revision)
                 keys = (_key_in(self._context, url) for url in (row.get("below") or "").split())
-                below.update((one, revision) for one in keys if one is not None)
+                below.update((board_id, revision) for board_id in keys if board_id is not None)
         return self._pings(request, below | own if own else {}, table.notes)
 
     def _linked(self, document: Document) -> Iterator[str]:
@@ -127,16 +127,16 @@ class FrontReader:
             if key is not None and key not in self._others:
                 yield key
 
-    def _pings(self, request: Request, found: Mapping[str, str], notes: tuple[str, ...]) -> Parsed:
-        if not found:
+    def _pings(self, request: Request, revisions: Mapping[str, str], notes: tuple[str, ...]) -> Parsed:
+        if not revisions:
             what = (
                 "no row shows counts of a board, mend it" if self._rows else "no link leads to a board, give it rules"
             )
             raise ParseError(f"{request.site}: front: {what}; {request.address}")
-        shown = list(found.items())
-        if len(shown) > MOST_SHOWN:
-            notes += (f"{len(shown)} boards on one page: only the first {MOST_SHOWN} are looked at",)
-        pings = (request._replace(key=key, revision=revision, is_ping=True) for key, revision in shown[:MOST_SHOWN])
+        rows = list(revisions.items())
+        if len(rows) > MOST_SHOWN:
+            notes += (f"{len(rows)} boards on one page: only the first {MOST_SHOWN} are looked at",)
+        pings = (request._replace(key=key, revision=revision, is_ping=True) for key, revision in rows[:MOST_SHOWN])
         return Parsed(Items(request.site), tuple(pings), notes=notes, is_cut=bool(notes))
 
 

@@ -81,9 +81,9 @@ class CommentReader:
         if not table.records:
             return None, (), table.notes, bool(table.notes)
         first = FirstRecord(table.records[0], {name: column[0] for name, column in table.columns.items()})
-        others = _picked(table, range(1, len(table.records)))
+        replies = _picked(table, range(1, len(table.records)))
         own_id, left_out = first.values.get("comment_id"), self._left_out(where, document, table)
-        return first, *self._read(request, others, own_id, document, page=1, left_out=left_out)
+        return first, *self._read(request, replies, own_id, document, page=1, left_out=left_out)
 
     def _left_out(self, where: Where, document: Document, table: Table) -> tuple[str, ...]:
         """Return a note on elements like the records that the rule leaves out, if any."""
@@ -121,13 +121,13 @@ class CommentReader:
         if len(kept) < len(parents):
             columns = {name: picked(column, kept) for name, column in columns.items()}
         nothing: Column = [None] * len(kept)
-        shown = columns.get
+        ids, get = [f"{comment_id}" for comment_id in columns["comment_id"]], columns.get
         rows = zip(
-            repeat(request.key), [f"{one}" for one in columns["comment_id"]], repeat(document.page.seen_at),
-            columns["parent_id"], shown("author", nothing), shown("created_at", nothing), shown("body", nothing),
-            shown("body_html", nothing), columns["depth"], repeat(page), shown("position") or kept,
-            shown("edited_at", nothing), [state or NORMAL for state in shown("state", nothing)],
-            extras(self._extra, table.columns, kept) if self._extra else nothing, shown("author_id", nothing),
+            repeat(request.key), ids, repeat(document.page.seen_at),
+            columns["parent_id"], get("author", nothing), get("created_at", nothing), get("body", nothing),
+            get("body_html", nothing), columns["depth"], repeat(page), get("position") or kept,
+            get("edited_at", nothing), [state or NORMAL for state in get("state", nothing)],
+            extras(self._extra, table.columns, kept) if self._extra else nothing, get("author_id", nothing),
             strict=False,
         )  # fmt: skip
         # The same as Comment._make, without a Python call for each comment.
@@ -154,7 +154,7 @@ def _of_replies(table: Table, own_id: Plain) -> tuple[Table, tuple[str, ...]]:
         # A forum repeats its post on top of a page, and not twice.
         notes += (f"{len(again)} of {count} records were left out: their comment_id is that of the post ({own_id!r})",)
     states = columns.get("state") or [None] * count
-    bare = [at for at in range(count) if not any(column[at] for column in fields)] if is_judged else []
+    bare = _bare_places(fields, count) if is_judged else []
     bare = [at for at in bare if states[at] in (None, NORMAL) and at not in again]
     empty = {at for at in bare if ids[at] is None or not _has_words(table.records[at])}
     rare = empty if len(empty) == 1 or RARE * len(empty) <= count else set[int]()
@@ -163,6 +163,14 @@ def _of_replies(table: Table, own_id: Plain) -> tuple[Table, tuple[str, ...]]:
     if lost:
         notes += (f"{len(lost)} of {count} records {BARE} (the first: {str(ids[lost[0]])[:40]!r})",)
     return _picked(table, [at for at in range(count) if at not in left_out]), notes
+
+
+def _bare_places(fields: Sequence[Column], count: int) -> list[int]:
+    """Return the places of the records that lack all of some fields."""
+    shown = set[int]()
+    for column in fields:
+        shown.update(at for at, value in enumerate(column) if value)
+    return [at for at in range(count) if at not in shown]
 
 
 def _has_words(record: Where) -> bool:
@@ -179,7 +187,7 @@ def _picked(table: Table, kept: Sequence[int]) -> Table:
     return Table(
         [table.records[at] for at in kept],
         [places.get(table.parents[at]) for at in kept],
-        {name: [column[at] for at in kept] for name, column in table.columns.items()},
+        {name: picked(column, kept) for name, column in table.columns.items()},
         table.notes,
     )
 
@@ -194,7 +202,7 @@ def _without_moving(table: Table, dates: Sequence[str]) -> Table:
             at: text for at, text in enumerate(written)
             if ids[at] is None and text is not None and not is_fixed(f"{text}")
         }  # fmt: skip
-        columns[f"id {name}"] = [None if at in moving else one for at, one in enumerate(columns[name])]
+        columns[f"id {name}"] = [None if at in moving else moment for at, moment in enumerate(columns[name])]
         if moving:
             text = next(iter(moving.values()))
             notes.append(f"{len(moving)} {MOVING_ID} ({text!r:.40}): leave {name} out of id_of")
@@ -217,11 +225,11 @@ def _with_made_ids(table: Table, key: str, names: tuple[str, ...], *, has_moment
     ids: Column = list(table.columns.get("comment_id") or [None] * count)
     seen = Counter[str]()
     parents = table.columns.get("parent_id") or [None] * count
-    for place, one in enumerate(ids):
+    for place, own_id in enumerate(ids):
         parts = [(table.columns.get(f"id {name}") or table.columns[name])[place] for name in names]
         # Earlier versions read a text without words as missing, and made ids of that.
         parts = [None if part == "" else part for part in parts]
-        if one is not None or not any(part is not None for part in parts):
+        if own_id is not None or not any(part is not None for part in parts):
             continue
         outer = table.parents[place]
         # A parent precedes its children, so its own id is already made.
@@ -245,11 +253,11 @@ def _nested_by(table: Table, nesting: Nesting) -> tuple[Column, Column]:
         return parents, depths
     if None in depths:
         levels = _levels(table.parents)
-        depths = [level if one is None else one for one, level in zip(depths, levels, strict=True)]
+        depths = [level if depth is None else depth for depth, level in zip(depths, levels, strict=True)]
     ids = columns["comment_id"]
     parents = [
-        ids[outer] if one is None and outer is not None else one
-        for one, outer in zip(parents, table.parents, strict=True)
+        ids[outer] if parent is None and outer is not None else parent
+        for parent, outer in zip(parents, table.parents, strict=True)
     ]
     return parents, depths
 
@@ -267,11 +275,11 @@ def _by_indent(ids: Column, depths: Column) -> Column:
     """Return for each record the id of the last record above with a smaller depth."""
     parents: Column = []
     above: list[tuple[int, Plain]] = []
-    for one, depth in zip(ids, depths, strict=True):
+    for own_id, depth in zip(ids, depths, strict=True):
         level = depth if isinstance(depth, int) else 0
         # A record of the same or a greater depth can be nobody's parent from here on.
         while above and above[-1][0] >= level:
             above.pop()
         parents.append(above[-1][1] if above else None)
-        above.append((level, one))
+        above.append((level, own_id))
     return parents

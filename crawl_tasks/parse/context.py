@@ -99,7 +99,7 @@ class ParseContext:
     def _finds_pages(self, stage: Stage, spec: StageSpec) -> bool:
         """Return whether further pages are found on pages of HTML, and have addresses by a template."""
         specs = (spec, self.site.post) if stage is Stage.COMMENT else (spec,)
-        is_ruled = any(one.next or one.pages or one.total for one in specs)
+        is_ruled = any(rules.next or rules.pages or rules.total for rules in specs)
         return is_ruled and spec.format is Format.HTML and spec.embedded is None and self.has_pages(stage)
 
     def has_pages(self, stage: Stage) -> bool:
@@ -107,24 +107,27 @@ class ParseContext:
         template = self.addresses.template(stage, 2)
         return template is not None and template.has_page
 
-    def address(self, stage: Stage, key: str, page: int, shown: Pages | None = None) -> str | None:
+    def address(self, stage: Stage, key: str, page: int, pages: Pages | None = None) -> str | None:
         """Return the address of a page by template, or the next-page link where the template has no page number.
 
         None where the next-page link leads to another board, thread or host.
         """
+        link = pages.link if pages else None
         if stage is Stage.LIST and page > 1 and key in self.news:
             # The template would make the address of a board of that name.
-            link = shown.link if shown else None
             return link if link is not None and self.addresses.is_ours(link) else None
-        template = self.addresses.template(stage, page)
-        made = None
-        if template is not None and (page == 1 or template.has_page):
-            made = self.addresses.of(stage, key, page, shown.size if shown else None)
-        link = shown.link if shown else None
+        made = self._made(stage, key, page, pages.size if pages else None)
         # `/read-old-2.html` may be read as another thread's, but for the template of pages.
-        if page > 1 and link not in (None, made) and not self._is_below(stage, key, page, link or ""):
-            return None if self._leads_elsewhere(key, link or "") else made or link
-        return made or link
+        if page == 1 or link is None or link == made or self._is_below(stage, key, page, link):
+            return made or link
+        return None if self._leads_elsewhere(key, link) else made or link
+
+    def _made(self, stage: Stage, key: str, page: int, size: int | None) -> str | None:
+        """Return the address of a page by template, None where the template has no page number."""
+        template = self.addresses.template(stage, page)
+        if template is None or not (page == 1 or template.has_page):
+            return None
+        return self.addresses.of(stage, key, page, size)
 
     def _is_below(self, stage: Stage, key: str, page: int, link: str) -> bool:
         """Return whether a link is a board's address with the page's number behind, where threads have theirs."""
@@ -132,7 +135,7 @@ class ParseContext:
         return first is not None and link.rstrip("/") == f"{first.rstrip('/')}/{page}"
 
     def completed(
-        self, shown: Pages, request: Request, document: Document, stage: Stage, page: int, *, leads_on: bool = True
+        self, pages: Pages, request: Request, document: Document, stage: Stage, page: int, *, leads_on: bool = True
     ) -> Pages:
         """Return the pager data of a page with the page size, and with the next page that the rules did not find.
 
@@ -141,27 +144,27 @@ class ParseContext:
         Where only offsets tell the size, it is taken from the one in the next-page link, or from that of the page's own
         address.
         """
-        size = shown.size
-        if size is None and shown.link is not None:
-            size = self.addresses.size_told(stage, shown.link, page)
+        size = pages.size
+        if size is None and pages.link is not None:
+            size = self.addresses.size_told(stage, pages.link, page)
         if size is None and page > 1:
             size = self.addresses.size_told(stage, request.address, page - 1)
-        shown = shown if size == shown.size else replace(shown, size=size)
-        is_over = not leads_on or shown.has_next or shown.is_cut or stage not in self._paged or request.key in self.news
+        pages = pages if size == pages.size else replace(pages, size=size)
+        is_over = not leads_on or pages.has_next or pages.is_cut or stage not in self._paged or request.key in self.news
         with suppress(RefusedAddress):
             # The numbers of a pager may end at 10, with an arrow to 11.
             link = None if is_over else self.addresses.plain(stage, request.key, page + 1, size)
             if link is not None and is_linked(document, link):
-                return shown.going_on(page, link, self._paged[stage])
-        return shown
+                return pages.going_on(page, link, self._paged[stage])
+        return pages
 
     def address_beside(
-        self, request: Request, document: Document, stage: Stage, page: int, shown: Pages | None
+        self, request: Request, document: Document, stage: Stage, page: int, pages: Pages | None
     ) -> str | None:
         """Return the address of another page of the same board or thread, spelled as the forum spelled this one."""
-        made = self.address(stage, request.key, page, shown)
+        made = self.address(stage, request.key, page, pages)
         # The forum's own link needs no other spelling.
-        if shown is not None and made == shown.link:
+        if pages is not None and made == pages.link:
             return made
         if made is None or document.page.url == self.addresses.plain(request.stage, request.key, request.page):
             return made
@@ -188,17 +191,19 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
         ParseError: No record has an id.
     """
     ids = table.columns[name]
-    texts = [f"{one}" for one in ids]
+    texts = [f"{record_id}" for record_id in ids]
     # Nearly all pages show plain ids, each once. They skip the checks of single ids below.
     if all(ids) and len(set(ids)) == len(ids) and "".join(texts).isalnum() and max(map(len, texts)) <= LONGEST_ID:
         return list(range(len(ids))), ()
     first: dict[Plain, int] = {}
     missing, lost = 0, dict[str, list[Plain]]()
-    for place, one in enumerate(ids):
-        if one is None or one == "":
+    for place, record_id in enumerate(ids):
+        if record_id is None or record_id == "":
             missing += 1
-        elif (why := _oddity(str(one))) or (why := _contradiction(table, first.setdefault(one, place), place)):
-            lost.setdefault(why, []).append(one)
+        elif (why := _oddity(str(record_id))) or (
+            why := _contradiction(table, first.setdefault(record_id, place), place)
+        ):
+            lost.setdefault(why, []).append(record_id)
     notes = [f"{missing} of {len(ids)} records without {name} were left out"] if missing else []
     notes += [
         f"{len(those)} of {len(ids)} records were left out: their {name} {why} (the first: {str(those[0])[:40]!r})"
@@ -258,14 +263,21 @@ def mains(rules: Mapping[str, Rule]) -> tuple[str, ...]:
 def barren(names: Iterable[str], table: Table, stage: str) -> tuple[str, ...]:
     """Return a note for each main field that is empty in all records of a page."""
     count = len(table.records)
-    lost = [name for name in names if all(value in (None, "") for value in table.columns[name])]
+    lost = [name for name in names if _is_blank(table.columns[name])]
     # One or two records may lack a field by chance.
     return tuple(f"{stage}.{name}: found in none of {count} records" for name in lost) if count >= 3 else ()
 
 
+def _is_blank(column: Column) -> bool:
+    return all(value in (None, "") for value in column)
+
+
 def extras(names: Sequence[str], columns: Mapping[str, Column], kept: Sequence[int]) -> list[Extra]:
     """Return the fields that the model lacks, as one mapping for each record."""
-    return [{name: str(value) for name in names if (value := columns[name][place]) is not None} for place in kept]
+    named, rows = [(name, columns[name]) for name in names], list[Extra]()
+    for place in kept:
+        rows.append({name: str(column[place]) for name, column in named if column[place] is not None})
+    return rows
 
 
 def with_blanks(extra: Extra, alone: frozenset[str]) -> Extra | None:

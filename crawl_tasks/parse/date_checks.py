@@ -17,16 +17,16 @@ UNREAD: Final = "no date is read"
 
 def waited_s(post: Post, comments: Sequence[Comment]) -> int | None:
     """Return the seconds from a post to its first reply, None where either has no time. Negative if it is older."""
-    times = [one.created_at for one in comments if one.created_at is not None]
+    times = [comment.created_at for comment in comments if comment.created_at is not None]
     return min(times) - post.created_at if times and post.created_at is not None else None
 
 
 def early_edits(items: Iterable[Post | Comment]) -> list[bool]:
     """Return for each item that shows an edit whether it was edited a day or more before it was written."""
     return [
-        one.edited_at < one.created_at - _DAY_S
-        for one in items
-        if one.edited_at is not None and one.created_at is not None
+        item.edited_at < item.created_at - _DAY_S
+        for item in items
+        if item.edited_at is not None and item.created_at is not None
     ]
 
 

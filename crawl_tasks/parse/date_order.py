@@ -62,38 +62,38 @@ class DateOrders:
             return self._settled(document)
 
     def _settled(self, document: Document) -> tuple[bool, tuple[str, ...]]:
-        shown = {figures: text for text, figures, _ in document.days}
-        if any(figures.is_year_first for figures in shown):
+        dates = {figures: text for text, figures, _ in document.days}
+        if any(figures.is_year_first for figures in dates):
             # Those that are read as ISO 8601 decide too.
-            shown |= {figures: text for text in document.years if (figures := day_behind_year(text)) is not None}
+            dates |= {figures: text for text in document.years if (figures := day_behind_year(text)) is not None}
         elif DateOrder.YMD not in self._guesses and any(map(day_behind_year, document.years)):
             self._guesses[DateOrder.YMD] = "as ISO 8601"
-        if not shown:
+        if not dates:
             return False, ()
-        sure = sure_orders(shown, document.page.at_s)
-        decision = self._decide(document, shown, sure)
+        sure = sure_orders(dates, document.page.at_s)
+        decision = self._decide(document, dates, sure)
         formats = {stated for _, _, stated in document.days if stated is not None}
         wrong = next(iter(formats - sure), None) if sure else None
         is_again = decision.order is not document.order or (wrong is not None and not document.is_proven)
         document.order, document.is_proven = decision.order, document.is_proven or wrong is not None
         if len(self._known) < _MOST:
-            self._known |= shown
+            self._known |= dates
         self._sure = self._sure & sure or sure or self._sure
         self.last = decision
         notes = decision.notes
         if wrong is not None:
-            notes += (_contradiction(f"format ({wrong})", shown, wrong, document.page.at_s, decision.order),)
+            notes += (_contradiction(f"format ({wrong})", dates, wrong, document.page.at_s, decision.order),)
         return is_again, (*notes, *self._open(document, decision.order))
 
-    def _decide(self, document: Document, shown: dict[NumericDate, str], sure: frozenset[DateOrder]) -> Decision:
+    def _decide(self, document: Document, dates: dict[NumericDate, str], sure: frozenset[DateOrder]) -> Decision:
         at_s = document.page.at_s
         if not sure:
-            return Decision(None, "", (f"dates of this page contradict each other, as {_pair(shown, at_s)}",))
+            return Decision(None, "", (f"dates of this page contradict each other, as {_pair(dates, at_s)}",))
         if self._stated is not None and self._stated in sure:
             return Decision(self._stated)
         if self._stated is not None:
             order = min(sure) if len(sure) == 1 else None
-            text = _contradiction(f"date_order ({self._stated})", shown, self._stated, at_s, order)
+            text = _contradiction(f"date_order ({self._stated})", dates, self._stated, at_s, order)
             return Decision(order, "", (text,))
         notes: tuple[str, ...] = ()
         both = sure & self._sure
@@ -101,7 +101,7 @@ class DateOrders:
             notes = (
                 f"{_said(sure)} here {OTHER_ORDER} of pages before, {_said(self._sure)}: set date_order or format",
             )
-        known = {**self._known, **shown} if both else shown
+        known = {**self._known, **dates} if both else dates
         if len(both or sure) == 1:
             order = min(both or sure)
             return Decision(order, _example(known, order, at_s), (*notes, *self._mistaken(order)))
@@ -111,7 +111,7 @@ class DateOrders:
             return Decision(order, "no other order fits all dates: some would be in the future, or months change alone",
                             (*notes, *self._mistaken(order)))  # fmt: skip
         # With years of two figures, the year may stand first in any language.
-        marks = {one.mark for one in shown} if DateOrder.YMD not in likely else set()
+        marks = {figures.mark for figures in dates} if DateOrder.YMD not in likely else set()
         language = stated_language(document.source)
         guess = order_by_language(language, min(marks)) if marks else None
         if guess not in likely:
@@ -144,19 +144,19 @@ def _said(orders: Sequence[DateOrder] | frozenset[DateOrder]) -> str:
     return " or ".join(sorted(orders))
 
 
-def _example(shown: dict[NumericDate, str], order: DateOrder, at_s: float) -> str:
-    text = next((text for figures, text in shown.items() if sure_orders([figures], at_s) == {order}), "")
+def _example(dates: dict[NumericDate, str], order: DateOrder, at_s: float) -> str:
+    text = next((text for figures, text in dates.items() if sure_orders([figures], at_s) == {order}), "")
     return f"no other order fits {text[:40]!r}" if text else "no other order fits all dates"
 
 
-def _pair(shown: dict[NumericDate, str], at_s: float) -> str:
-    each = {min(orders): text for one, text in shown.items() if len(orders := sure_orders([one], at_s)) == 1}
+def _pair(dates: dict[NumericDate, str], at_s: float) -> str:
+    each = {min(orders): text for figures, text in dates.items() if len(orders := sure_orders([figures], at_s)) == 1}
     return " and ".join(f"{text[:40]!r} ({order})" for order, text in each.items())
 
 
 def _contradiction(
-    said: str, shown: dict[NumericDate, str], wrong: DateOrder, at_s: float, order: DateOrder | None
+    where: str, dates: dict[NumericDate, str], wrong: DateOrder, at_s: float, order: DateOrder | None
 ) -> str:
-    text = next(text for figures, text in shown.items() if wrong not in sure_orders([figures], at_s))
+    text = next(text for figures, text in dates.items() if wrong not in sure_orders([figures], at_s))
     how = f"all are read {order}, mend it" if order else "they are left open, mend it"
-    return f"{text[:40]!r} {OTHER_ORDER} in {said}: {how}"
+    return f"{text[:40]!r} {OTHER_ORDER} in {where}: {how}"

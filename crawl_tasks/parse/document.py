@@ -192,8 +192,8 @@ class Document:
         # A base element stands in the head. Searching 8 KB of text spares nearly all pages a query.
         if "<base" not in self.source[:8192]:
             return self.page.url
-        found = self.root.css_first("base[href]")
-        href = found.attributes.get("href") if found is not None else None
+        element = self.root.css_first("base[href]")
+        href = element.attributes.get("href") if element is not None else None
         try:
             return normalize(href, self.page.url) if href else self.page.url
         except RefusedAddress:
@@ -219,11 +219,11 @@ def must(value: _T | None) -> _T:
 
 def find_all(scope: LexborNode, css: str) -> list[LexborNode]:
     """Return the matches of a selector, each once: the parser reports one for each selector of a list that fits it."""
-    found = scope.css(css)
-    return list({node.mem_id: node for node in found}.values()) if "," in css else found
+    nodes = scope.css(css)
+    return list({node.mem_id: node for node in nodes}.values()) if "," in css else nodes
 
 
 def matches(node: LexborNode, css: str) -> bool:
     """Return whether a selector finds an element itself. `css_matches` asks the elements within, too."""
-    found = node.css_first(css)
-    return found is not None and found.mem_id == node.mem_id
+    match = node.css_first(css)
+    return match is not None and match.mem_id == node.mem_id

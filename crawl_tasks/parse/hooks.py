@@ -30,7 +30,7 @@ def load_hook(name: str, site: Site) -> Hook:
     function, wanted = find_function(name, f"{site.name}: parser", OFFERED)
 
     def read(request: Request, document: Document, tail: int) -> Parsed:
-        given = {one: _offer(one, request, document, site=site, tail=tail) for one in wanted}
+        given = {parameter: _offer(parameter, request, document, site=site, tail=tail) for parameter in wanted}
         try:
             result = function(**given)
             parsed = whole_parsed(result if isinstance(result, Parsed) else _gather(request, result))
@@ -51,8 +51,8 @@ def _dated(items: Items, request: Request, seen_at: float) -> Items:
     """Return the items with the page's `seen_at`, which orders observations, in place of the function's moment."""
     # A page is the own page of one post only, whichever other posts the function finds there.
     is_page = request.stage is Stage.POST
-    posts = (one._replace(seen_at=seen_at, is_page=is_page and one.post_id == request.key) for one in items.posts)
-    comments = (one._replace(seen_at=seen_at) for one in items.comments)
+    posts = (post._replace(seen_at=seen_at, is_page=is_page and post.post_id == request.key) for post in items.posts)
+    comments = (comment._replace(seen_at=seen_at) for comment in items.comments)
     return items._replace(posts=tuple(posts), comments=tuple(comments))
 
 
@@ -71,13 +71,13 @@ def _check_ids(request: Request, items: Items) -> None:
         ParseError: different comments have one id, or a thread's page gave other posts alone.
     """
     first: dict[tuple[str, str], Comment] = {}
-    for one in items.comments:
-        other = first.setdefault((one.post_id, one.comment_id), one)
-        if (one.author, one.created_at, one.body) != (other.author, other.created_at, other.body):
+    for comment in items.comments:
+        other = first.setdefault((comment.post_id, comment.comment_id), comment)
+        if (comment.author, comment.created_at, comment.body) != (other.author, other.created_at, other.body):
             raise ParseError(
-                f"it gave the comment_id {one.comment_id[:40]!r} to different comments; give the forum's own"
+                f"it gave the comment_id {comment.comment_id[:40]!r} to different comments; give the forum's own"
             )
-    if request.stage is Stage.POST and items.posts and all(one.post_id != request.key for one in items.posts):
+    if request.stage is Stage.POST and items.posts and all(post.post_id != request.key for post in items.posts):
         given = items.posts[0].post_id[:40]
         raise ParseError(f"it gave the post {given!r} and not that of the page; give it the post_id {request.key!r}")
 
@@ -94,16 +94,16 @@ def _offer(name: str, request: Request, document: Document, *, site: Site, tail:
 def _gather(request: Request, result: object) -> Parsed:
     if not isinstance(result, Iterable):
         raise ParseError(f"it returned {type(result).__name__}; return a Parsed or items")
-    found = list(result)
-    for one in found:
-        if not isinstance(one, (Forum, Post, Comment, Request)):
-            raise ParseError(f"it gave a {type(one).__name__}; give Forum, Post, Comment or Request")
+    values = list(result)
+    for value in values:
+        if not isinstance(value, (Forum, Post, Comment, Request)):
+            raise ParseError(f"it gave a {type(value).__name__}; give Forum, Post, Comment or Request")
     items = Items(
         request.site,
-        tuple(one for one in found if isinstance(one, Forum)),
-        tuple(one for one in found if isinstance(one, Post)),
-        tuple(one for one in found if isinstance(one, Comment)),
+        tuple(value for value in values if isinstance(value, Forum)),
+        tuple(value for value in values if isinstance(value, Post)),
+        tuple(value for value in values if isinstance(value, Comment)),
     )
-    children = tuple(one for one in found if isinstance(one, Request))
-    tail = max((one.page for one in children if one.stage is Stage.COMMENT), default=0)
+    children = tuple(value for value in values if isinstance(value, Request))
+    tail = max((value.page for value in children if value.stage is Stage.COMMENT), default=0)
     return Parsed(items, children, tail)

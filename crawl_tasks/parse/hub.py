@@ -66,7 +66,7 @@ class HubReader:
         return self._parsed(request, document, list(_links(root)))
 
     def _parsed(self, request: Request, document: Document, links: list[Link]) -> Parsed:
-        found: dict[str, str] = {}
+        revisions: dict[str, str] = {}
         seen_as: dict[str, str] = {}
         for link in links:
             target = self._thread_in(link.address)
@@ -75,11 +75,12 @@ class HubReader:
                 if target.stage is Stage.POST:
                     seen_as.setdefault(key, self._context.addresses.absolute(link.address))
                 changed = _revision(link.changed) if self._has_revisions else ""
-                found[key] = max(found.get(key, ""), changed)
-        if links and not found:
+                revisions[key] = max(revisions.get(key, ""), changed)
+        if links and not revisions:
             raise _fail(request, f"none of {len(links)} links is a post's; see post.identity")
-        entered = list(found.items())[:MOST_LINKS]
-        note = (f"{len(found) - MOST_LINKS} links above {MOST_LINKS} were left out",) if len(found) > MOST_LINKS else ()
+        entered = list(revisions.items())[:MOST_LINKS]
+        above = len(revisions) - MOST_LINKS
+        note = (f"{above} links above {MOST_LINKS} were left out",) if above > 0 else ()
         rank, seen_at = self._context.rank(request, Stage.POST), document.page.seen_at
         children = tuple(
             Request(request.site, Stage.POST, key, address, revision=revision, priority=rank, source=request.key)
@@ -172,16 +173,23 @@ def _xml(request: Request, body: bytes, most_bytes: int) -> etree._Element:
 def _links(root: etree._Element, *names: str) -> Iterator[Link]:
     wanted = set(names) or _ENTRIES
     for entry in root.iter():
-        if _name(entry) in wanted:
-            said: dict[str, str] = {}
-            for part in entry:
-                # In Atom only the `alternate` link, which is also the default, is the entry's page (RFC 4287, 4.2.7.2).
-                if _name(part) == "link" and part.get("rel", "alternate") != "alternate":
-                    continue
-                said.setdefault(_name(part), (part.get("href") or part.text or "").strip())
-            address = said.get("loc") or said.get("link") or said.get("guid") or said.get("id") or ""
-            if address:
-                yield Link(address, next((said[name] for name in _DATES if said.get(name)), ""), said.get("title", ""))
+        if _name(entry) not in wanted:
+            continue
+        texts = _texts_of(entry)
+        address = texts.get("loc") or texts.get("link") or texts.get("guid") or texts.get("id") or ""
+        if address:
+            changed = next((texts[name] for name in _DATES if texts.get(name)), "")
+            yield Link(address, changed, texts.get("title", ""))
+
+
+def _texts_of(entry: etree._Element) -> dict[str, str]:
+    """Return the text, or else the address, of the first part of each name."""
+    texts: dict[str, str] = {}
+    for part in entry:
+        # In Atom only the `alternate` link, which is also the default, is the entry's page (RFC 4287, 4.2.7.2).
+        if _name(part) != "link" or part.get("rel", "alternate") == "alternate":
+            texts.setdefault(_name(part), (part.get("href") or part.text or "").strip())
+    return texts
 
 
 def _name(element: etree._Element) -> str:

@@ -27,13 +27,13 @@ def linked_data(root: LexborNode, loads: Loads) -> list[Json]:
     The first of several types or authors counts. An author is always an object. Answers and comments at any depth form
     one list, `comment`, whose entries name the thing above them as `parentItem`.
     """
-    found: list[Json] = []
+    things: list[Json] = []
     for block in root.css("script[type='application/ld+json']"):
         try:
-            found += _things(loads(block.text()))
+            things += _things(loads(block.text()))
         except orjson.JSONDecodeError:
             continue
-    return found[:MOST_THINGS]
+    return things[:MOST_THINGS]
 
 
 def loads(text: str) -> Json:
@@ -64,23 +64,23 @@ def loads_exactly(text: str) -> Json:
 def flaw_of(text: str, error: orjson.JSONDecodeError) -> str:
     """Return where a text is no JSON, what stands there, and the remedy."""
     begin, at = text[:40].strip(), error.pos
-    there = f"line {error.lineno}, column {error.colno}"
+    where = f"line {error.lineno}, column {error.colno}"
     if call := _CALL.match(text):
-        return f"{there}: a call of {call[1]}() stands around it (JSONP); ask for an address without, or set a parser"
+        return f"{where}: a call of {call[1]}() stands around it (JSONP); ask for an address without, or set a parser"
     if text.lstrip().startswith((")]}'", "for(;;);", "for (;;);", "while(1);", "while (1);")):
-        return f"{there}: {begin.splitlines()[0][:10]!r} stands before it, against scripts of other sites; set a parser"
+        return f"{where}: {begin.splitlines()[0][:10]!r} stands before it, against scripts of other sites; set a parser"
     if not text[:at].strip():
         return f"it begins with {begin!r}; check format"
     word = _NO_VALUE.match(text, at)
     what = f"{word[0]} is no value of JSON" if word else error.msg
-    return f"{there}: {what}, behind {text[max(0, at - 30) : at]!r} stands {text[at : at + 20]!r}; set a parser"
+    return f"{where}: {what}, behind {text[max(0, at - 30) : at]!r} stands {text[at : at + 20]!r}; set a parser"
 
 
 def _things(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:
     graph = value.get("@graph") if isinstance(value, dict) else value
     if isinstance(graph, list) and depth < _DEEPEST:
-        for one in graph:
-            yield from _things(one, depth + 1)
+        for entry in graph:
+            yield from _things(entry, depth + 1)
     elif isinstance(value, dict):
         main = value.get("mainEntity")
         yield _plain(value)
@@ -101,14 +101,18 @@ def _plain(thing: dict[str, Json]) -> dict[str, Json]:
 def _below(thing: dict[str, Json], above: Json, depth: int) -> Iterator[dict[str, Json]]:
     """Yield the comments and answers below a thing, each before its own replies."""
     for name in _SAID_BELOW if depth < _DEEPEST else ():
-        said = thing.get(name)
-        for one in said if isinstance(said, list) else [said]:
-            if not isinstance(one, dict):
+        replies = thing.get(name)
+        for reply in replies if isinstance(replies, list) else [replies]:
+            if not isinstance(reply, dict):
                 continue
-            plain = _plain({key: value for key, value in one.items() if key not in _SAID_BELOW})
+            plain = _plain({key: value for key, value in reply.items() if key not in _SAID_BELOW})
             yield {**plain, "parentItem": plain.get("parentItem") or above, "comment": []}
-            yield from _below(one, {key: one[key] for key in ("@id", "url", "identifier") if key in one}, depth + 1)
+            yield from _below(
+                reply, {key: reply[key] for key in ("@id", "url", "identifier") if key in reply}, depth + 1
+            )
 
 
 def _first(value: Json) -> Json:
-    return (value[0] if value else None) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return value[0] if value else None

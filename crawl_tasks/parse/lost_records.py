@@ -53,13 +53,13 @@ def lost_records(notes: Iterable[str]) -> tuple[int, str]:
 
     The number is 0 for a page without such notes.
     """
-    found = [(0, "")]
+    losses = [(0, "")]
     for note in notes:
         if ((match := _LOST.match(note)) is not None and RARE * int(match[1]) > int(match[2])) or (
             match := _LEFT_OUT.match(note)
         ) is not None:
-            found.append((int(match[1]), note))
-    return max(found)
+            losses.append((int(match[1]), note))
+    return max(losses)
 
 
 def record_siblings(spec: ListSpec | CommentSpec | Records, context: ParseContext) -> RecordSiblings | None:
@@ -108,26 +108,32 @@ class RecordSiblings:
         if not beside:
             return ""
         usual = [name for name, test in self._tests.items() if _is_usual(test, nodes[:_SAMPLE], document)]
-        known, lost, may_be_post = {f"{value}" for value in ids}, list[str](), self._has_post_above
-        excluded = {node.mem_id for node in find_all(where, self._excluded)} if self._excluded else set()
-        meant: list[str] = []
+        alike = self._read_alike(beside, document, usual, {f"{value}" for value in ids})
+        excluded = {node.mem_id for node in find_all(where, self._excluded)} if alike and self._excluded else set()
+        lost = [key for node, key in alike if node.mem_id not in excluded]
+        what, left_out = (_BESIDE, lost) if lost else (_ON_PURPOSE, [key for _, key in alike])
+        if not left_out:
+            return ""
+        example = f" (the first: {left_out[0][:40]!r})" if left_out[0] else ""
+        return f"{len(left_out)} of {len(nodes) + len(left_out)} {what}{example}"
+
+    def _read_alike(
+        self, beside: list[tuple[LexborNode, bool]], document: Document, usual: Sequence[str], known: set[str]
+    ) -> list[tuple[LexborNode, str]]:
+        """Return the elements that hold what records hold, each with its id. `known` are the ids of the records."""
+        alike: list[tuple[LexborNode, str]] = []
+        may_be_post = self._has_post_above
         for node, is_above in beside:
-            if (key := self._read_as_record(node, document, usual, known)) is None:
+            key = self._read_as_record(node, document, usual, known)
+            if key is None:
                 continue
             if may_be_post and is_above:
                 # Above its comments, the first may be the post itself.
                 may_be_post = False
                 continue
             known.add(key)
-            if node.mem_id in excluded:
-                meant.append(key)
-            else:
-                lost.append(key)
-        if not lost and not meant:
-            return ""
-        what, left_out = (_BESIDE, lost) if lost else (_ON_PURPOSE, meant)
-        example = f" (the first: {left_out[0][:40]!r})" if left_out[0] else ""
-        return f"{len(left_out)} of {len(nodes) + len(left_out)} {what}{example}"
+            alike.append((node, key))
+        return alike
 
     def _read_as_record(
         self, node: LexborNode, document: Document, usual: Sequence[str], known: Set[str]
@@ -144,25 +150,25 @@ class RecordSiblings:
 
     def _beside(self, where: LexborNode, records: list[LexborNode]) -> list[tuple[LexborNode, bool]]:
         """Return the elements in places of records and like them, each with whether it is above the first record."""
-        mine = {node.mem_id for node in records}
+        record_ids = {node.mem_id for node in records}
         groups = _alike(where, records)
-        if all(node.mem_id in mine for nodes in groups for node in nodes):
+        if all(node.mem_id in record_ids for nodes in groups for node in nodes):
             return []
         places, around = {_place(node) for node in records[:_SAMPLE]}, _above(records)
-        found: dict[int, tuple[LexborNode, bool]] = {}
+        neighbours: dict[int, tuple[LexborNode, bool]] = {}
         for nodes in groups:
             is_above = True
             for node in nodes:
-                if node.mem_id in mine:
+                if node.mem_id in record_ids:
                     is_above = False
                 elif (
-                    len(found) < _MOST
+                    len(neighbours) < _MOST
                     and node.mem_id not in around
                     and _place(node) in places
-                    and (self._nested or not is_in(node.parent, mine))
+                    and (self._nested or not is_in(node.parent, record_ids))
                 ):
-                    found.setdefault(node.mem_id, (node, is_above))
-        return list(found.values())
+                    neighbours.setdefault(node.mem_id, (node, is_above))
+        return list(neighbours.values())
 
 
 def _above(records: Sequence[LexborNode]) -> set[int]:
@@ -195,6 +201,10 @@ def _place(node: LexborNode) -> tuple[str, ...]:
     return tuple(tags)
 
 
+def _children_of(parent: LexborNode, tag: str) -> list[LexborNode]:
+    return [node for node in parent.iter() if node.tag == tag]
+
+
 def _alike(where: LexborNode, records: Sequence[LexborNode]) -> list[list[LexborNode]]:
     """Return groups of elements with the tag of the records: those of a class that these share, and those beside them.
 
@@ -206,5 +216,5 @@ def _alike(where: LexborNode, records: Sequence[LexborNode]) -> list[list[Lexbor
     chosen = sorted(filter(_IS_NAME, names.intersection((last.attributes.get("class") or "").split())))
     css = ", ".join(f"{first.tag}.{name}" for name in chosen[:_MOST_CLASSES])
     parents = {above.mem_id: above for record in (first, last) if (above := record.parent) is not None}
-    beside = [[node for node in parent.iter() if node.tag == first.tag] for parent in parents.values()]
+    beside = [_children_of(parent, f"{first.tag}") for parent in parents.values()]
     return [find_all(where, css), *beside] if css else beside

@@ -86,10 +86,10 @@ def _without_scripts(raw: bytes) -> bytes:
 def _check_depth(raw: bytes, url: str) -> None:
     # Tags are counted in the bytes, because the parser itself is the part that takes too long.
     depth = 0
-    for found in _TAG.finditer(raw):
-        if found[2].lower() in _SHALLOW:
+    for tag in _TAG.finditer(raw):
+        if tag[2].lower() in _SHALLOW:
             continue
-        depth = max(0, depth - 1) if found[1] else depth + 1
+        depth = max(0, depth - 1) if tag[1] else depth + 1
         if depth > DEEPEST:
             raise ParseError(f"{url}: is nested deeper than {DEEPEST} elements; that is no forum page")
 
@@ -122,8 +122,8 @@ def _is_odd(raw: bytes) -> bool:
 
 def _check_attributes(raw: bytes, url: str) -> None:
     compared = of_roots = 0
-    for found in _WHOLE_TAG.finditer(raw):
-        name, text = found.groups()
+    for tag in _WHOLE_TAG.finditer(raw):
+        name, text = tag.groups()
         count = len(_ATTRIBUTES.findall(text))
         if name.lower() in _ROOTS:
             of_roots += count

@@ -64,17 +64,12 @@ class Pager:
 
     def read(self, where: Where, document: Document, page: int) -> Pages:
         """Return the pager data of the page numbered `page`, never with a page beyond the stage's `max_pages`."""
-        count = self._count(where, document) if self._count else None
-        size = self._size(where, document) if self._size else None
-        size = size if size is not None and 0 < size <= LARGEST_PAGE else None
-        if count is None and self._total:
-            total = self._total(where, document)
-            count = None if total is None else max(1, -(-total // (size or self._per_page)))
+        size = self._page_size(where, document)
+        count = self._number(where, document, size)
         link, has_next = None, count is not None and page < count
         if self._test is not None:
             has_next = self._test(where, document)
-            found = self._link(where, document) if self._link and has_next else None
-            link = None if found is None else str(found)
+            link = self._next(where, document) if has_next else None
             # An arrow to the last page stands there too. A script leads on by `#`, which a bare selector finds.
             has_next = has_next and not (self._is_address and link == document.page.url)
         is_shown = count is not None or has_next
@@ -86,6 +81,22 @@ class Pager:
         return Pages(
             limited, has_next and page < self._max, link, is_shown, size, is_over, has_next and page >= self._max
         )
+
+    def _page_size(self, where: Where, document: Document) -> int | None:
+        size = self._size(where, document) if self._size else None
+        return size if size is not None and 0 < size <= LARGEST_PAGE else None
+
+    def _number(self, where: Where, document: Document, size: int | None) -> int | None:
+        """Return the number of pages, None where the page shows neither that nor the number of records."""
+        count = self._count(where, document) if self._count else None
+        if count is not None or self._total is None:
+            return count
+        total = self._total(where, document)
+        return None if total is None else max(1, -(-total // (size or self._per_page)))
+
+    def _next(self, where: Where, document: Document) -> str | None:
+        link = self._link(where, document) if self._link else None
+        return None if link is None else str(link)
 
 
 def _link_rule(rule: Rule) -> Rule | None:

@@ -39,16 +39,22 @@ def next_pages(request: Request, pages: Pages, posts: Sequence[Post], *, is_fan:
     last = reach.pages or max(pages.count or 0, request.page + 1)
     if not posts and request.page > 1:
         return ()
-    if reach.since:
-        dated = [sign for post in posts if not is_pinned(post) and (sign := _last_sign(post)) is not None]
-        if dated and dated[-1] < reach.since:
-            return ()
-    elif is_fan and not reach.whole and request.page == 1 and pages.count is not None:
-        return range(2, min(pages.count, last) + 1)
-    elif is_fan and not reach.whole:
+    if reach.since and _is_too_old(posts, reach.since):
         return ()
+    if is_fan and not (reach.since or reach.whole):
+        return _all_further(request.page, pages.count, last)
     goes_on = pages.has_next or (is_fan and (pages.count or 0) > request.page)
     return (request.page + 1,) if goes_on and request.page < last else ()
+
+
+def _all_further(page: int, count: int | None, last: int) -> range | tuple[int, ...]:
+    return range(2, min(count, last) + 1) if page == 1 and count is not None else ()
+
+
+def _is_too_old(posts: Sequence[Post], since: int) -> bool:
+    """Return whether the last row with a date, pinned ones aside, was last active before `since`."""
+    dated = [sign for post in posts if not is_pinned(post) and (sign := _last_sign(post)) is not None]
+    return bool(dated) and dated[-1] < since
 
 
 def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Request | None:
@@ -61,23 +67,23 @@ def following(request: Request, posts: Sequence[Post], *, is_fan: bool) -> Reque
     """
     if is_fan and not (request.reach.whole or request.reach.since):
         return request
-    seen, shown = request.reach.shown, named(post.post_id for post in posts)
-    if last_mark(seen) == shown + _AGAIN or walked_page(seen, shown):
+    seen, mark = request.reach.shown, named(post.post_id for post in posts)
+    if last_mark(seen) == mark + _AGAIN or walked_page(seen, mark):
         return None
-    is_same = last_mark(seen) == shown
+    is_same = last_mark(seen) == mark
     must = is_fan or bool(request.reach.whole) or is_same or (bool(posts) and all(map(is_pinned, posts)))
-    reach = request.reach._replace(shown=walked(seen, request.page, shown + _AGAIN if is_same else shown))
+    reach = request.reach._replace(shown=walked(seen, request.page, mark + _AGAIN if is_same else mark))
     if not must and posts and all(post.url is None for post in posts):
-        return request._replace(reach=reach, only_if_new=False, revision=shown)
+        return request._replace(reach=reach, only_if_new=False, revision=mark)
     return request._replace(reach=reach, only_if_new=not must)
 
 
 def repeated(request: Request, posts: Sequence[Post], url: str) -> str:
     """Return a note on a list page that came before, and ends the walk."""
-    shown = named(post.post_id for post in posts)
-    if last_mark(request.reach.shown) == shown + _AGAIN:
+    mark = named(post.post_id for post in posts)
+    if last_mark(request.reach.shown) == mark + _AGAIN:
         return f"page {request.page} shows what the two before it show: the list ends here"
-    seen = walked_page(request.reach.shown, shown)
+    seen = walked_page(request.reach.shown, mark)
     return f"page {request.page} shows what page {seen} showed: {LEADS_BACK}; {url}"
 
 
@@ -86,8 +92,8 @@ def walked(before: str, page: int, mark: str) -> str:
 
     A mark is the page's number and the hash of its records: `1.0d2f,2.77ab`.
     """
-    marks = [one for one in before.split(",") if one]
-    kept = [one for one in marks[: 1 - _LAST] if _is_power(one.partition(".")[0])]
+    marks = [entry for entry in before.split(",") if entry]
+    kept = [entry for entry in marks[: 1 - _LAST] if _is_power(entry.partition(".")[0])]
     return ",".join((*kept, *marks[1 - _LAST :], f"{page}.{mark}"))
 
 
@@ -101,11 +107,11 @@ def last_mark(marks: str) -> str:
     return marks.rpartition(",")[2].rpartition(".")[2]
 
 
-def walked_page(marks: str, *shown: str) -> int:
+def walked_page(marks: str, *hashes: str) -> int:
     """Return the number of an earlier page, but the one before, that showed the same records, 0 for none."""
     for mark in marks.split(",")[:-1]:
         page, _, seen = mark.partition(".")
-        if seen.removesuffix(_AGAIN) in shown:
+        if seen.removesuffix(_AGAIN) in hashes:
             return int(page)
     return 0
 

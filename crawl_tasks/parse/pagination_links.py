@@ -64,10 +64,10 @@ def _further(site: Site, request: Request, document: Document) -> Iterator[Pagin
     yield from by_parameter(document)
     spec = site.list if request.stage is Stage.LIST else site.post.comments or site.comment
     record = spec.record if spec is not None else None
-    found = [*by_number(document), *by_earlier_number(document)]
-    records = find_all(document.root, record.css) if found and record is not None and record.css else []
+    links = [*by_number(document), *by_earlier_number(document)]
+    records = find_all(document.root, record.css) if links and record is not None and record.css else []
     inside = {node.mem_id for node in records}
-    yield from (link for link in found if not is_in(link.node, inside))
+    yield from (link for link in links if not is_in(link.node, inside))
 
 
 def is_linked(document: Document, address: str) -> bool:
@@ -75,13 +75,13 @@ def is_linked(document: Document, address: str) -> bool:
     where, source = urlsplit(address), document.source
     own = urlsplit(document.page.url).query.split("&") if where.query else []
     # A look for the parameter that this page has not costs 10 us, and one at each link a millisecond.
-    said = next((pair for pair in where.query.split("&") if pair not in own), "") or where.path
+    sought = next((pair for pair in where.query.split("&") if pair not in own), "") or where.path
     end = 0
     for _ in range(_MOST_LOOKS):
-        at = source.find(said, end)
+        at = source.find(sought, end)
         if at < 0:
             break
-        end = at + len(said)
+        end = at + len(sought)
         begin = 1 + max(source.rfind(quote, max(0, at - _LONGEST_HREF), at) for quote in "\"'")
         close = source.find(source[begin - 1], end, end + _LONGEST_HREF) if begin else -1
         if close > 0 and source[max(0, begin - 6) : begin - 1].lower() == "href=":
@@ -92,10 +92,10 @@ def is_linked(document: Document, address: str) -> bool:
     return False
 
 
-def is_in(node: LexborNode | None, others: Set[int]) -> bool:
-    """Return whether an element is one of others, by their memory ids, or stands in one."""
+def is_in(node: LexborNode | None, mem_ids: Set[int]) -> bool:
+    """Return whether an element, or one around it, is among some elements, which their memory ids name."""
     while node is not None:
-        if node.mem_id in others:
+        if node.mem_id in mem_ids:
             return True
         node = node.parent
     return False
@@ -114,10 +114,10 @@ def by_parameter(document: Document) -> Iterator[PaginationLink]:
     here = urlsplit(document.page.url)
     pairs = set(here.query.split("&")) - {""}
     for link in links_of(document):
-        there = urlsplit(link.url)
-        named = set(there.query.split("&")) - {""}
+        linked = urlsplit(link.url)
+        named = set(linked.query.split("&")) - {""}
         more = named - pairs
-        if there.path != here.path or there.netloc != here.netloc or len(more) != 1 or not pairs <= named:
+        if linked.path != here.path or linked.netloc != here.netloc or len(more) != 1 or not pairs <= named:
             continue
         name, _, value = more.pop().partition("=")
         # `?r=341#message-341` leads to a reply on this page.
@@ -139,12 +139,12 @@ def by_number(document: Document) -> Iterator[PaginationLink]:
     """Yield links with a page number as their text, and this page's address with that number behind or within."""
     here = document.page.url.partition("#")[0]
     for link in links_of(document):
-        shown = _PAGER_NUMBER.fullmatch(link.node.text())
+        number = _PAGER_NUMBER.fullmatch(link.node.text())
         url = link.url.partition("#")[0]
-        if shown is None or int(shown[1]) < 2 or url == here:
+        if number is None or int(number[1]) < 2 or url == here:
             continue
         # An offset is no page number: the second page may begin at 20.
-        if is_numbered(here, url) or _is_beside(here, url, shown[1]):
+        if is_numbered(here, url) or _is_beside(here, url, number[1]):
             yield link
 
 
@@ -157,13 +157,13 @@ def by_earlier_number(document: Document) -> Iterator[PaginationLink]:
     pairs = set(here.query.split("&")) - {""}
     names = {pair.partition("=")[0] for pair in pairs}
     for link in links_of(document):
-        shown, there = _PAGER_NUMBER.fullmatch(link.node.text()), urlsplit(link.url)
-        if shown is None or (there.path, there.netloc) != (here.path, here.netloc):
+        number, linked = _PAGER_NUMBER.fullmatch(link.node.text()), urlsplit(link.url)
+        if number is None or (linked.path, linked.netloc) != (here.path, here.netloc):
             continue
-        following = next((one for one in _behind(link.node) if one.tag != "-text"), None)
+        following = next((node for node in _behind(link.node) if node.tag != "-text"), None)
         current = _PAGER_NUMBER.fullmatch(following.text()) if following is not None and following.tag != "a" else None
-        is_beside = current is not None and int(current[1]) == int(shown[1]) + 1
-        more = set(there.query.split("&")) - {""} - pairs
+        is_beside = current is not None and int(current[1]) == int(number[1]) + 1
+        more = set(linked.query.split("&")) - {""} - pairs
         # The page of the list from which the link came may stand in the address, and not in the links of the pager.
         if is_beside and len(more) == 1 and more.pop().partition("=")[0] not in names:
             yield link
@@ -195,8 +195,8 @@ def is_page_of_key(key: str, other: str) -> bool:
 
 def _is_beside(here: str, url: str, number: str) -> bool:
     """Return whether two addresses differ in a 1 that is `number` in the other: /thread-5-1.html, /thread-5-2.html."""
-    one, other = re.findall(r"\d+", here), re.findall(r"\d+", url)
+    ours, others = re.findall(r"\d+", here), re.findall(r"\d+", url)
     if re.sub(r"\d+", "#", here) != re.sub(r"\d+", "#", url):
         return False
-    changed = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    changed = [pair for pair in zip(ours, others, strict=True) if pair[0] != pair[1]]
     return changed == [("1", number)]

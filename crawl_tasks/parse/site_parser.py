@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from crawl_tasks.errors import AccessDenied, Gone, ParseError
 from crawl_tasks.model import Fetched, Parsed, Request, Stage
+from crawl_tasks.parse.comment_pages import CommentPageReader
 from crawl_tasks.parse.comment_reader import CommentReader
 from crawl_tasks.parse.context import ParseContext
 from crawl_tasks.parse.date_checks import unread_dates
@@ -17,7 +18,7 @@ from crawl_tasks.parse.listing import ListReader
 from crawl_tasks.parse.open_markup import hidden_records
 from crawl_tasks.parse.page_end import PageEnd
 from crawl_tasks.parse.rules.compile import Where, compile_embedded, compile_test
-from crawl_tasks.parse.thread import CommentPageReader, PostReader, thread_pager
+from crawl_tasks.parse.thread import PostReader, thread_pager
 from crawl_tasks.parse.values.charset import lost_texts
 from crawl_tasks.parse.values.charset_detector import CharsetDetector
 from crawl_tasks.parse.values.text import LONGEST
@@ -82,11 +83,7 @@ class SiteParser:
             return self._hubs.read(request, document)
         if request.stage in self._embedded:
             self._embedded[request.stage](document)
-        gone, login = self._walls[request.stage]
-        if gone is not None and gone(_top(document, self.site.stages[request.stage]), document):
-            raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")
-        if login is not None and login(_top(document, self.site.stages[request.stage]), document):
-            raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
+        self._check_walls(request, document)
         # A browser ends what it drew: drawn pages are no example for documents that are read as they come.
         ends = None if page.is_rendered else self._ends.get(request.stage)
         note, is_sure = ends.note(document.markup_bytes) if ends is not None else ("", False)
@@ -105,6 +102,14 @@ class SiteParser:
         parsed = _with_losses(self._read(read, request, document, tail), document)
         notes = parsed.notes if note in parsed.notes else (*parsed.notes, note)
         return parsed._replace(notes=notes, broke_off=note if is_sure else "")
+
+    def _check_walls(self, request: Request, document: Document) -> None:
+        """Raise the error of a page that says that the post is gone, or that asks for a login."""
+        (gone, login), spec = self._walls[request.stage], self.site.stages[request.stage]
+        if gone is not None and gone(_top(document, spec), document):
+            raise Gone(f"{request.site}: {request.stage}: gone_when was found; {request.address}")
+        if login is not None and login(_top(document, spec), document):
+            raise AccessDenied(f"{request.site}: {request.stage}: login_when was found; {request.address}")
 
     def _read(self, read: Read, request: Request, document: Document, tail: int) -> Parsed:
         """Read a page, and again where an integer of its JSON has more digits than the quick reader keeps."""

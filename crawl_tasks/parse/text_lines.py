@@ -20,10 +20,14 @@ def tail_of(parsed: Parsed) -> tuple[str, frozenset[str]]:
     Footers count seconds and visitors. The line is empty for a text of one line, and where another line is the same.
     """
     texts = [post.body for post in parsed.items.posts] + [comment.body for comment in parsed.items.comments]
-    lines = [[_letters(line) for line in (text or "").strip().split("\n")] for text in texts]
+    lines = [_lines_of(text or "") for text in texts]
     last = lines[-1].pop() if lines and len(lines[-1]) > 1 else ""
-    others = frozenset(line for text in lines for line in text)
-    return (last if len(last) >= _LEAST and last not in others else ""), others
+    other_lines = frozenset(line for text in lines for line in text)
+    return (last if len(last) >= _LEAST and last not in other_lines else ""), other_lines
+
+
+def _lines_of(text: str) -> list[str]:
+    return [_letters(line) for line in text.strip().split("\n")]
 
 
 def _letters(line: str) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
+from selectolax.lexbor import LexborNode
+
 from crawl_tasks.errors import RefusedAddress
 from crawl_tasks.model import Stage
 from crawl_tasks.parse.document import Document, find_all
@@ -17,14 +22,16 @@ def linked_threads(empty: Rule, addresses: Addresses, document: Document) -> int
     """
     if not empty.css or empty.css == "body":
         return 0
-    keys = set()
+    keys: set[str] = set()
     for frame in find_all(document.root, empty.css):
-        for node in frame.css("a[href]"):
-            url = document.absolute(node.attributes.get("href") or "")
-            try:
-                target = addresses.read(url) if url is not None and addresses.is_ours(url) else None
-            except RefusedAddress:
-                continue
-            if target is not None and target.stage is Stage.POST:
-                keys.add(target.key)
+        keys.update(_threads_in(frame, addresses, document))
     return len(keys)
+
+
+def _threads_in(frame: LexborNode, addresses: Addresses, document: Document) -> Iterator[str]:
+    for node in frame.css("a[href]"):
+        url = document.absolute(node.attributes.get("href") or "")
+        with suppress(RefusedAddress):
+            target = addresses.read(url) if url is not None and addresses.is_ours(url) else None
+            if target is not None and target.stage is Stage.POST:
+                yield target.key

@@ -12,33 +12,32 @@ from functools import partial
 from typing import TypeAlias
 
 import jmespath
-from lxml import etree, html
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from lxml import etree
+from selectolax.lexbor import LexborNode
 
 from crawl_tasks.errors import ParseError
-from crawl_tasks.parse.document import Document, find_all, must
+from crawl_tasks.parse.document import Document, find_all
 from crawl_tasks.parse.json_ld import Json
+from crawl_tasks.parse.rules.column import Columnize, column_of
 from crawl_tasks.parse.rules.convert import (
     FALSE,
-    Columnize,
     Convert,
     Take,
     Want,
-    column_of,
     html_in,
     keeps_blank,
     reserialised,
     shape_of,
     take_of,
 )
+from crawl_tasks.parse.rules.json_text import json_take
+from crawl_tasks.parse.rules.xpath import found_by_xpath
 from crawl_tasks.parse.values import text as texts
-from crawl_tasks.sites.field_rules import As, Beside, Lookup, Plain, Rule, TextMode
-
-# orjson reads an integer above 64 bits as the nearest float.
-_ROUNDED = 2**63
+from crawl_tasks.sites.field_rules import As, Beside, Plain, Rule, TextMode
 
 Where: TypeAlias = LexborNode | Json
 Reader: TypeAlias = Callable[[Where, Document], Plain]
+TakeAll: TypeAlias = Callable[[Where, Document], list[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +67,63 @@ def compile_rule(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
         return CompiledRule(_by_json(rule, shape, _in_html(rule, want), "" if is_blank_kept else rule.default))
     if rule.header is not None:
         return CompiledRule(partial(_by_header, rule.header.lower(), shape, rule.default))
-    take, default, blank = take_of(rule, want), rule.default, "" if keeps_blank(rule, want) else None
-    if rule.xpath is not None:
-        read = _by_xpath(rule, shape, take, blank)
+    if rule.xpath is not None or (rule.css is not None and rule.all):
+        read = _by_matches(rule, want, shape)
         return CompiledRule(_on_page(read) if at_page else read)
-    if rule.css is None:
-        if at_page and rule.regex and not rule.attr and not rule.text:
-            return CompiledRule(_by_source(shape, default))
-        return CompiledRule(_by_css(None, take, shape, default), None, column_of(rule, want), default)
-    if rule.all:
-        read = _by_all(rule, take, shape, blank, each=(rule.as_ or want.kind) is As.URL)
-        return CompiledRule(_on_page(read) if at_page else read)
-    read = _by_css(rule.css, take, shape, default)
-    return CompiledRule(_on_page(read)) if at_page else CompiledRule(read, rule.css, column_of(rule, want), default)
+    return _by_element(rule, want, shape, at_page=at_page)
+
+
+def _by_matches(rule: Rule, want: Want, shape: Convert) -> Reader:
+    """Return a reader of all matches as one text, or of the first match of an XPath that asks for no more."""
+    take, blank, default = _take_all(rule, want), "" if keeps_blank(rule, want) else None, rule.default
+    if rule.xpath is None and (rule.as_ or want.kind) is As.URL:
+        return _by_addresses(rule, take, shape)
+    most = None if rule.all else 1
+
+    def read(where: Where, document: Document) -> Plain:
+        taken = take(where, document)
+        raws = _shown(taken, document)[:most]
+        missing = blank if "" in taken else None
+        value = shape(rule.join.join(raws), document) if raws else missing
+        return default if value is None else value
+
+    return read
+
+
+def _by_addresses(rule: Rule, take: TakeAll, shape: Convert) -> Reader:
+    """Return a reader of all matches as one text, with each address made absolute on its own."""
+
+    def read(where: Where, document: Document) -> Plain:
+        values = [shape(raw, document) for raw in _shown(take(where, document), document)]
+        return rule.join.join(str(value) for value in values if value is not None) or rule.default
+
+    return read
+
+
+def _take_all(rule: Rule, want: Want) -> TakeAll:
+    take, css = take_of(rule, want), rule.css or ""
+    if rule.xpath is None:
+        return lambda where, _: [*map(take, find_all(where, css))] if isinstance(where, LexborNode) else []
+    find = etree.XPath(rule.xpath)
+    return lambda where, document: [
+        take(match) if isinstance(match, LexborNode) else match for match in found_by_xpath(find, where, document)
+    ]
+
+
+def _shown(taken: list[str | None], document: Document) -> list[str]:
+    raws = [text for text in taken if text]
+    document.cut += sum(text.__class__ is texts.CutText for text in raws)
+    return raws
+
+
+def _by_element(rule: Rule, want: Want, shape: Convert, *, at_page: bool) -> CompiledRule:
+    css, default = rule.css, rule.default
+    if css is None and at_page and rule.regex and not (rule.attr or rule.text):
+        return CompiledRule(_by_source(shape, default))
+    read = _by_css(css, take_of(rule, want), shape, default)
+    if css is not None and at_page:
+        return CompiledRule(_on_page(read))
+    return CompiledRule(read, css, column_of(rule, want), default)
 
 
 def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[Where, Document], bool]:
@@ -97,22 +140,32 @@ def compile_test(rule: Rule, want: Want, *, at_page: bool = True) -> Callable[[W
 
 def compile_embedded(rule: Rule, want: Want) -> Callable[[Document], None]:
     """Return a function that lets a document be read by its embedded part: HTML in JSON, or JSON in HTML."""
-    path = None if rule.json_path is None else jmespath.compile(rule.json_path)
-    shape, css, attr = shape_of(rule, want), rule.css, rule.attr
+    if rule.json_path is not None:
+        path = jmespath.compile(rule.json_path)
+        return lambda document: document.embed_html(_embedded(path.search(document.json), document))
+    shape = shape_of(rule, want)
 
     def embed(document: Document) -> None:
-        if path is not None:
-            text = path.search(document.json)
-        else:
-            node = document.root.css_first(css) if css else None
-            # The blanks in JSON count, which other rules read as one.
-            raw = document.source if css is None else node and (node.attrs.get(attr) if attr else node.text())
-            text = shape(raw, document) if raw else None
-        if not isinstance(text, str):
-            raise ParseError(f"{document.page.url}: embedded found nothing; mend the rule")
-        (document.embed_json if path is None else document.embed_html)(text)
+        raw = _raw_json(rule, document)
+        document.embed_json(_embedded(shape(raw, document) if raw else None, document))
 
     return embed
+
+
+def _raw_json(rule: Rule, document: Document) -> str | None:
+    """Return the text of an element unchanged: the blanks in JSON count, which other rules read as one."""
+    if rule.css is None:
+        return document.source
+    node = document.root.css_first(rule.css)
+    if node is None:
+        return None
+    return node.attrs.get(rule.attr) if rule.attr else node.text()
+
+
+def _embedded(value: object, document: Document) -> str:
+    if not isinstance(value, str):
+        raise ParseError(f"{document.page.url}: embedded found nothing; mend the rule")
+    return value
 
 
 def _beside(rule: Rule, want: Want, beside: Beside) -> CompiledRule:
@@ -154,72 +207,12 @@ def _by_css(css: str | None, take: Take, shape: Convert, default: Plain) -> Read
     return read
 
 
-def _by_all(rule: Rule, take: Take, shape: Convert, blank: Plain, *, each: bool) -> Reader:
-    """Return a reader of all matches as one text. Each address is made absolute on its own."""
-    css, join, default = rule.css or "", rule.join, rule.default
-
-    def read(where: Where, document: Document) -> Plain:
-        nodes = find_all(where, css) if isinstance(where, LexborNode) else []
-        found = [*map(take, nodes)]
-        raw = [text for text in found if text]
-        document.cut += sum(text.__class__ is texts.CutText for text in raw)
-        if each:
-            return join.join(str(one) for one in (shape(text, document) for text in raw) if one is not None) or default
-        value = shape(join.join(raw), document) if raw else blank if "" in found else None
-        return default if value is None else value
-
-    return read
-
-
 def _by_source(shape: Convert, default: Plain) -> Reader:
     def read(where: Where, document: Document) -> Plain:
         value = shape(document.source, document)
         return default if value is None else value
 
     return read
-
-
-def _by_xpath(rule: Rule, shape: Convert, take: Take, blank: Plain) -> Reader:
-    find, many, default = etree.XPath(rule.xpath or ""), rule.all, rule.default
-
-    def read(where: Where, document: Document) -> Plain:
-        found = [_text_of(one, take) for one in found_by_xpath(find, where, document)]
-        raw = [text for text in found if text]
-        document.cut += sum(text.__class__ is texts.CutText for text in raw)
-        value = shape(rule.join.join(raw) if many else raw[0], document) if raw else blank if "" in found else None
-        return default if value is None else value
-
-    return read
-
-
-def found_by_xpath(find: etree.XPath, where: Where, document: Document) -> list[str | LexborNode]:
-    """Return the matches of an XPath on a page or in a record, as nodes of the fast parser and as strings."""
-    if not isinstance(where, LexborNode):
-        return []
-    # lxml cannot search the nodes of the other parser. A record is parsed a second time, as a fragment of its own.
-    if where.mem_id == document.root.mem_id:
-        scope: etree._Element = document.xml
-    else:
-        scope = html.fragment_fromstring(where.html or "<div></div>")
-    result = find(scope)
-    if not isinstance(result, list):
-        return [_plain_xpath(result)]
-    return [_as_node(one) if isinstance(one, etree._Element) else str(one) for one in result]
-
-
-def _plain_xpath(result: object) -> str:
-    if isinstance(result, bool):
-        return "true" if result else ""
-    return f"{result:g}" if isinstance(result, float) else str(result)
-
-
-def _as_node(element: etree._Element) -> LexborNode:
-    raw = html.tostring(element, encoding="unicode", with_tail=False)
-    return must(LexborHTMLParser(str(raw), is_fragment=True).root)
-
-
-def _text_of(found: str | LexborNode, take: Take) -> str | None:
-    return take(found) if isinstance(found, LexborNode) else found
 
 
 def _by_header(name: str, shape: Convert, default: Plain, where: Where, document: Document) -> Plain:
@@ -238,65 +231,47 @@ def _in_html(rule: Rule, want: Want) -> Reader | None:
 
 def _by_json(rule: Rule, shape: Convert, in_html: Reader | None, blank: Plain) -> Reader:
     """Return a reader of a JSON value. `blank` stands for HTML without words, which is there all the same."""
-    path, default = jmespath.compile(rule.json_path or ""), rule.default
-    mode = rule.text
-    look_up = _lookup(rule.lookup) if rule.lookup else None
+    take, convert, default = json_take(rule), _of_json_text(rule, shape, in_html), rule.default
+    missing = default if in_html is None else blank
 
     def read(where: Where, document: Document) -> Plain:
-        # HTML that stood in an answer of JSON has that answer beside.
-        raw = path.search(document.json if isinstance(where, LexborNode) else where)
-        if isinstance(raw, list):
-            raw = rule.join.join(str(one) for one in raw if one is not None) if rule.all else (raw[0] if raw else None)
-        if look_up is not None and isinstance(raw, str | int):
-            raw = look_up(str(raw), document)
-        if raw is None or isinstance(raw, dict | list):
+        raw = take(where, document)
+        if raw is None:
             return default
-        if isinstance(raw, float) and abs(raw) >= _ROUNDED:
-            document.is_rounded = True
-        raw = ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
-        if in_html is not None:
-            value = in_html(html_in(raw), document)
-            return blank if value is None else value
-        if mode is TextMode.LINES:
-            raw = texts.lines(reserialised(raw))
-            document.cut += raw.__class__ is texts.CutText
-        value = shape(raw, document)
-        return default if value is None else value
+        value = convert(raw, document)
+        return missing if value is None else value
 
     return read
 
 
-def _lookup(lookup: Lookup) -> Callable[[str, Document], Json]:
-    """Return a function that finds the value of an entry elsewhere on the page by its id, None for an unknown id."""
-    signs = (lookup.entries, lookup.by, lookup.give)
-    entries, by, give = map(jmespath.compile, signs)
+def _of_json_text(rule: Rule, shape: Convert, in_html: Reader | None) -> Convert:
+    """Return the conversion of a JSON text: by the rule inside its HTML, as lines of that HTML, or as it is."""
+    if in_html is not None:
+        return lambda raw, document: in_html(html_in(raw), document)
+    if rule.text is not TextMode.LINES:
+        return shape
 
-    def table(document: Document) -> dict[str, Json]:
-        found = entries.search(document.json)
-        return {str(by.search(one)): give.search(one) for one in found} if isinstance(found, list) else {}
+    def lines(raw: str, document: Document) -> Plain:
+        text = texts.lines(reserialised(raw))
+        document.cut += text.__class__ is texts.CutText
+        return shape(text, document)
 
-    def find(key: str, document: Document) -> Json:
-        # The table is made once for a page, not once for each record.
-        if signs not in document.tables:
-            document.tables[signs] = table(document)
-        return document.tables[signs].get(key)
-
-    return find
+    return lines
 
 
 def _first_of(rule: Rule, want: Want, *, at_page: bool) -> CompiledRule:
     blank = want.keeps_blank and rule.default is None
     inner = replace(want, kind=rule.as_ or want.kind, mode=rule.text or want.mode, keeps_blank=blank)
-    alternatives = tuple(compile_rule(one, inner, at_page=at_page) for one in rule.first_of)
+    alternatives = tuple(compile_rule(alternative, inner, at_page=at_page) for alternative in rule.first_of)
     default = rule.default
 
     def read(where: Where, document: Document) -> Plain:
-        found: Plain = None
-        for one in alternatives:
-            value = one.read(where, document)
+        best: Plain = None
+        for alternative in alternatives:
+            value = alternative.read(where, document)
             # A blank text is worth less than the next rule's.
-            if value is not None and (found := value) != "":
+            if value is not None and (best := value) != "":
                 break
-        return default if found is None else found
+        return default if best is None else best
 
     return CompiledRule(read, default=default, alternatives=alternatives)

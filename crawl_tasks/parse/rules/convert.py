@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl_tasks.errors import ParseError
 from crawl_tasks.parse.document import Document, find_all, must
 from crawl_tasks.parse.markup_limits import check_markup
 from crawl_tasks.parse.rules.date_reader import PageClock, date_reader
 from crawl_tasks.parse.values import text as texts
 from crawl_tasks.parse.values.clock_words import clock_of, with_clock
 from crawl_tasks.parse.values.counts import read_count, read_int
-from crawl_tasks.parse.values.numeric_dates import (
-    figures_in,
-)
+from crawl_tasks.parse.values.numeric_dates import figures_in
 from crawl_tasks.sites.field_rules import As, Plain, Rule, TextMode
 
 Convert: TypeAlias = Callable[[str, Document], Plain]
 Take: TypeAlias = Callable[[LexborNode], str | None]
-Nodes: TypeAlias = Sequence[LexborNode | None]
-Columnize: TypeAlias = Callable[[Nodes, Document], list[Plain]]
 
 _SIMPLE = re.compile(r"(?:([a-z][a-z0-9]*)|(?=\.))(?:\.([A-Za-z_][\w-]*))*")
 # Characters that a regex of a site file may search (docs/site-files.md): a bound on the time of a slow pattern.
 SEARCHED = 100_000
 _OTHER_THAN_WORDS = "img, picture, video, audio, iframe, embed, object"
 FALSE = frozenset({"", "0", "false", "no", "off", "none", "null"})
-
-
-_NUMBERS: dict[As, Callable[[str], int | None]] = {As.INT: read_int, As.COUNT: read_count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +60,8 @@ def keeps_blank(rule: Rule, want: Want) -> bool:
 
 def _or_blank(take: Take, rule: Rule) -> Take:
     """Return a function that takes an empty text from an element that shows something but words."""
-    shown = _OTHER_THAN_WORDS if rule.drop is None else f"{_OTHER_THAN_WORDS}, {rule.drop}"
-    return lambda node: take(node) or ("" if node.css_first(shown) is not None else None)
+    selector = _OTHER_THAN_WORDS if rule.drop is None else f"{_OTHER_THAN_WORDS}, {rule.drop}"
+    return lambda node: take(node) or ("" if node.css_first(selector) is not None else None)
 
 
 def _take_rest(rule: Rule, want: Want) -> Take:
@@ -77,85 +69,44 @@ def _take_rest(rule: Rule, want: Want) -> Take:
     if rule.drop is None:
         return take
     drop, signs = rule.drop, _signs_of(rule.drop)
-    is_lines = rule.attr is None and (rule.text or want.mode) is TextMode.LINES
+    if signs and rule.attr is None and (rule.text or want.mode) is TextMode.LINES:
+        return _lines_without(take, drop, signs)
 
     def without(node: LexborNode) -> str | None:
-        if is_lines and signs:
-            # Most bodies have nothing to drop. The HTML, which is needed anyway, shows that without a query.
-            html = node.html or ""
-            # A loop, because any() with its generator takes 0.4 us more per body.
-            for sign in signs:
-                if sign in html:
-                    break
-            else:
-                return texts.lines(html) or None
-        elif node.css_first(drop) is None:
-            return take(node)
-        rest = node.clone()
-        # Inner ones first: an element is gone with the one around it. What is read is no part of itself.
-        for part in reversed(find_all(rest, drop)):
-            if part.mem_id != rest.mem_id:
-                part.decompose()
-        return take(rest)
+        return take(node) if node.css_first(drop) is None else take(_rest_of(node, drop))
 
     return without
+
+
+def _lines_without(take: Take, drop: str, signs: tuple[str, ...]) -> Take:
+    """Return a function that takes the lines of an element without the dropped parts, whose signs stand in HTML."""
+
+    def without(node: LexborNode) -> str | None:
+        # Most bodies have nothing to drop. The HTML, which is needed anyway, shows that without a query.
+        html = node.html or ""
+        # A loop, because any() with its generator takes 0.4 us more per body.
+        for sign in signs:
+            if sign in html:
+                return take(_rest_of(node, drop))
+        return texts.lines(html) or None
+
+    return without
+
+
+def _rest_of(node: LexborNode, drop: str) -> LexborNode:
+    rest = node.clone()
+    # Inner ones first: an element is gone with the one around it. What is read is no part of itself.
+    for part in reversed(find_all(rest, drop)):
+        if part.mem_id != rest.mem_id:
+            part.decompose()
+    return rest
 
 
 def _signs_of(selector: str) -> tuple[str, ...]:
     """Return texts of which one stands in the HTML of each match of a selector, () for a complex selector."""
     parts = [_SIMPLE.fullmatch(part.strip()) for part in selector.split(",")]
-    signs = tuple((f"<{found[1]}" if found[1] else found[2]) for found in parts if found)
+    signs = tuple(f"<{match[1]}" if match[1] else match[2] for match in parts if match)
     return signs if len(signs) == len(parts) else ()
-
-
-def column_of(rule: Rule, want: Want) -> Columnize:
-    """Return a reader of a whole column: `take_of` and `shape_of` with fewer calls for each value."""
-    take, default, name = take_of(rule, want), rule.default, rule.attr
-    kind, is_plain = rule.as_ or want.kind, not (rule.regex or rule.map or rule.plus)
-    shape = shape_of(rule, want)
-    read = _NUMBERS.get(kind) if is_plain and default is None else None
-    is_text = is_plain and kind is As.TEXT
-    is_long = TextMode.LINES in (rule.text, want.mode)
-    is_blank_kept = keeps_blank(rule, want)
-
-    def column(nodes: Nodes, document: Document) -> list[Plain]:
-        if name is not None and is_text:
-            return [default if node is None else (node.attrs.get(name) or "").strip() or default for node in nodes]
-        if name is not None:
-            raws = [None if node is None else node.attrs.get(name) for node in nodes]
-        elif is_long:
-            raws = _bounded(take, nodes, document)
-        else:
-            raws = [None if node is None else take(node) for node in nodes]
-        if is_text:
-            found = [(raw.strip() or default) if raw else default for raw in raws]
-            return [*raws] if is_blank_kept and None in found and "" in raws else found
-        if read is not None:
-            return [None if raw is None else read(raw) for raw in raws]
-        shaped = [None if raw is None else shape(raw, document) for raw in raws]
-        return shaped if default is None else [default if value is None else value for value in shaped]
-
-    return column
-
-
-def _bounded(take: Take, nodes: Nodes, document: Document) -> list[str | None]:
-    """Return the long texts of a column.
-
-    Raises:
-        ParseError: The records contain each other, so that a hostile page costs time without end.
-    """
-    # A nested record repeats its text at each level above. Four times the page leaves room for that.
-    budget = 4 * len(document.source) + texts.LONGEST
-    raws: list[str | None] = []
-    for node in nodes:
-        raw = None if node is None else take(node)
-        raws.append(raw)
-        if raw is not None:
-            document.cut += raw.__class__ is texts.CutText
-            budget -= len(raw)
-            if budget < 0:
-                raise ParseError(f"{document.page.url}: the records contain each other many times over; mend the rules")
-    return raws
 
 
 def _take_whole(rule: Rule, want: Want) -> Take:
@@ -187,23 +138,32 @@ def shape_of(rule: Rule, want: Want) -> Convert:
     convert = _convert(rule.as_ or want.kind, rule, want)
     if rule.plus:
         convert = _shifted(convert, rule.plus)
-    if not rule.regex and not rule.map:
-        return convert
-    search = re.compile(rule.regex).search if rule.regex else None
-    table = rule.map
-    is_date = (rule.as_ or want.kind) is As.DATE
+    if rule.map:
+        convert = _mapped(convert, rule.map)
+    return _cut(convert, rule.regex, is_date=(rule.as_ or want.kind) is As.DATE) if rule.regex else convert
+
+
+def _mapped(convert: Convert, table: Mapping[str, Plain]) -> Convert:
+    def shape(raw: str, document: Document) -> Plain:
+        if raw not in table:
+            return convert(raw, document)
+        value = table[raw]
+        return convert(value, document) if isinstance(value, str) else value
+
+    return shape
+
+
+def _cut(convert: Convert, regex: str, *, is_date: bool) -> Convert:
+    """Return the conversion of what a regex finds: its first group, or all of the match."""
+    search = re.compile(regex).search
 
     def shape(raw: str, document: Document) -> Plain:
-        if search is not None:
-            found = search(raw[:SEARCHED])
-            if found is None:
-                return None
-            group = min(1, found.re.groups)
-            raw = with_clock(found.string, *found.span(group)) if is_date else found[group] or ""
-        if raw in table:
-            value = table[raw]
-            return convert(value, document) if isinstance(value, str) else value
-        return convert(raw, document)
+        match = search(raw[:SEARCHED])
+        if match is None:
+            return None
+        group = min(1, match.re.groups)
+        part = with_clock(match.string, *match.span(group)) if is_date else match[group] or ""
+        return convert(part, document)
 
     return shape
 

@@ -60,65 +60,80 @@ class _FormatOrders:
 
 def date_reader(formats: tuple[str, ...], clock: PageClock) -> Callable[[str, Document], int | None]:
     """Return a function that reads a date of a page, and notes on the page which dates have an order to be told."""
-    zone, languages, forms = clock.zone, clock.languages, _FormatOrders(formats)
-    orders = [order for form in formats if (order := order_of_format(form)) is not None]
-    is_behind_year = DateOrder.YDM in orders
-    with_year_first = DateOrder.YMD if DateOrder.YMD in orders else next(iter(orders), None)
-    parse = datetime.fromisoformat
+    read_text, parse = _DatesOfRule(formats, clock).read, datetime.fromisoformat
+    if formats:
+        return read_text
 
     def read(raw: str, document: Document) -> int | None:
         # Nearly every attribute of a time element has this form. The shortcut spares the way through read_date.
-        if raw[10:11] == "T" and not formats and raw[11:13] != "24":
+        if raw[10:11] == "T" and raw[11:13] != "24":
             try:
                 moment = parse(raw)
             except ValueError:
-                pass
-            else:
-                if moment.tzinfo is not None and 1970 < moment.year < 2100:
-                    return int(moment.timestamp())
-        at_s = document.page.at_s
-        # `1614 11/03/24` begins with a time of day.
-        if raw[:4].isdigit() and raw[4:5] not in (" ", ",") and not is_behind_year:
-            document.years.append(raw)
-            if document.order is None and (at := read_date(raw, at_s, zone, formats=formats, languages=languages)):
-                return at
-            return year_first(raw, document)
-        # So rare an order is weighed as the others are.
-        is_year_first = is_behind_year and raw[:4].isdigit()
-        figures = day_behind_year(raw) if is_year_first else figures_in(raw) if len(raw) <= _LONGEST else None
-        if figures is None:
-            return _noted(read_date(raw, at_s, zone, formats=formats, languages=languages), raw, document)
-        marked = forms.orders(figures)
-        if len(marked) > 1:
-            # Formats of several orders with one mark say which one is tried first.
-            at = read_date(raw, at_s, zone, formats=formats, languages=languages, order=marked[0])
-            return _noted(at, raw, document)
-        stated = marked[0] if marked else None
-        document.days.append((raw, figures, stated))
-        order = stated if stated is not None and not document.is_proven else document.order
-        if order is None:
-            if is_open(figures, at_s):
-                return None
-            return _noted(read_date(raw, at_s, zone, languages=languages), raw, document)
-        written = forms.in_order(order, figures)
-        at = read_date(raw, at_s, zone, formats=written, languages=languages, order=order)
-        return _noted(at, raw, document)
-
-    def year_first(raw: str, document: Document) -> int | None:
-        at_s = document.page.at_s
-        if document.order is DateOrder.YDM:
-            at = read_date(month_before_day(raw), at_s, zone, formats=formats, languages=languages)
-            if at is not None:
-                return at
-        at = read_date(raw, at_s, zone, formats=formats, languages=languages)
-        if (at is None or document.order is DateOrder.YDM) and (figures := day_behind_year(raw)) is not None:
-            document.days.append((raw, figures, with_year_first))
-        return _noted(at, raw, document)
+                return read_text(raw, document)
+            if moment.tzinfo is not None and 1970 < moment.year < 2100:
+                return int(moment.timestamp())
+        return read_text(raw, document)
 
     return read
 
 
-def _noted(at: int | None, raw: str, document: Document) -> int | None:
-    if at is None and _FIGURE.search(raw):
-        document.unread.append(raw)
-    return at
+class _DatesOfRule:
+    """The reader of the dates of one rule."""
+
+    def __init__(self, formats: tuple[str, ...], clock: PageClock) -> None:
+        orders = [order for form in formats if (order := order_of_format(form)) is not None]
+        self._formats = _FormatOrders(formats)
+        self._clock = clock
+        self._is_behind_year = DateOrder.YDM in orders
+        self._with_year_first = DateOrder.YMD if DateOrder.YMD in orders else next(iter(orders), None)
+
+    def read(self, raw: str, document: Document) -> int | None:
+        """Return the moment of a date, None for one that is open or cannot be read."""
+        begins_with_year = raw[:4].isdigit()
+        # `1614 11/03/24` begins with a time of day.
+        if begins_with_year and not self._is_behind_year and raw[4:5] not in (" ", ","):
+            return self._year_first(raw, document)
+        # So rare an order is weighed as the others are.
+        if begins_with_year and self._is_behind_year:
+            figures = day_behind_year(raw)
+        else:
+            figures = figures_in(raw) if len(raw) <= _LONGEST else None
+        if figures is None:
+            return self._moment(raw, document, self._formats.written)
+        return self._in_figures(raw, figures, document)
+
+    def _year_first(self, raw: str, document: Document) -> int | None:
+        document.years.append(raw)
+        formats, clock, is_behind_year = self._formats.written, self._clock, document.order is DateOrder.YDM
+        if is_behind_year:
+            usual, at_s = month_before_day(raw), document.page.at_s
+            at = read_date(usual, at_s, clock.zone, formats=formats, languages=clock.languages)
+            if at is not None:
+                return at
+        at = self._moment(raw, document, formats)
+        if (at is None or is_behind_year) and (figures := day_behind_year(raw)) is not None:
+            document.days.append((raw, figures, self._with_year_first))
+        return at
+
+    def _in_figures(self, raw: str, figures: NumericDate, document: Document) -> int | None:
+        marked = self._formats.orders(figures)
+        if len(marked) > 1:
+            # Formats of several orders with one mark say which one is tried first.
+            return self._moment(raw, document, self._formats.written, marked[0])
+        stated = marked[0] if marked else None
+        document.days.append((raw, figures, stated))
+        order = stated if stated is not None and not document.is_proven else document.order
+        if order is not None:
+            return self._moment(raw, document, self._formats.in_order(order, figures), order)
+        return None if is_open(figures, document.page.at_s) else self._moment(raw, document, ())
+
+    def _moment(
+        self, raw: str, document: Document, formats: tuple[str, ...], order: DateOrder | None = None
+    ) -> int | None:
+        """Return the moment of a date. One that cannot be read is noted on the page."""
+        clock = self._clock
+        at = read_date(raw, document.page.at_s, clock.zone, formats=formats, languages=clock.languages, order=order)
+        if at is None and _FIGURE.search(raw):
+            document.unread.append(raw)
+        return at

@@ -19,11 +19,11 @@ def joined(records: Sequence[LexborNode]) -> list[LexborNode]:
     Raises:
         ParseError: The records contain each other many times over.
     """
-    others = {record.mem_id for record in records}
+    mem_ids = {record.mem_id for record in records}
     boxes: list[LexborNode] = []
     budget = MOST_CHARS
     for record in records:
-        inner = "".join(node.html or "" for node in (record, *followers(record, others)))
+        inner = "".join(node.html or "" for node in (record, *followers(record, mem_ids)))
         budget -= len(inner)
         if budget < 0:
             raise ParseError("the records contain each other many times over; mend the rules")
@@ -31,15 +31,15 @@ def joined(records: Sequence[LexborNode]) -> list[LexborNode]:
     return boxes
 
 
-def followers(record: LexborNode, others: set[int]) -> list[LexborNode]:
-    """Return the elements after a record, up to the next of `others`, the memory ids of all records."""
-    found: list[LexborNode] = []
+def followers(record: LexborNode, mem_ids: set[int]) -> list[LexborNode]:
+    """Return the elements after a record, up to the next record. `mem_ids` are the memory ids of all records."""
+    elements: list[LexborNode] = []
     node = record.next
-    while node is not None and node.mem_id not in others:
+    while node is not None and node.mem_id not in mem_ids:
         if node.is_element_node:
-            found.append(node)
+            elements.append(node)
         node = node.next
-    return found
+    return elements
 
 
 def _box(inner: str, *, is_row: bool) -> LexborNode:

@@ -16,8 +16,9 @@ from lxml import etree
 from selectolax.lexbor import LexborNode
 
 from crawl_tasks.parse.document import Document, find_all
-from crawl_tasks.parse.rules.compile import CompiledRule, Where, found_by_xpath
+from crawl_tasks.parse.rules.compile import CompiledRule, Where
 from crawl_tasks.parse.rules.siblings import joined
+from crawl_tasks.parse.rules.xpath import found_by_xpath
 from crawl_tasks.sites.field_rules import Plain, Rule
 
 Column = list[Plain]
@@ -57,11 +58,11 @@ class TableReader:
 
     def read(self, where: Where, document: Document) -> Table:
         """Return the records below `where`, in document order, and of a page with too many the first ones."""
-        found = self._find(where, document)
-        records = found[:MAX_RECORDS]
+        matches = self._find(where, document)
+        records = matches[:MAX_RECORDS]
         notes: tuple[str, ...] = ()
-        if len(found) > MAX_RECORDS:
-            notes = (f"{len(found)} records on one page: only the first {MAX_RECORDS} are taken; is record right?",)
+        if len(matches) > MAX_RECORDS:
+            notes = (f"{len(matches)} records on one page: only the first {MAX_RECORDS} are taken; is record right?",)
         if self._siblings:
             records = [*joined([record for record in records if isinstance(record, LexborNode)])]
         split = None
@@ -71,30 +72,30 @@ class TableReader:
         parents: list[int | None] = [None] * len(records)
         if self._nested and split is not None:
             parents = split.parents()
-        columns = {name: self._column(one, records, document, split) for name, one in self._columns.items()}
+        columns = {name: self._column(rule, records, document, split) for name, rule in self._columns.items()}
         return Table(records, parents, columns, notes)
 
     def _column(
-        self, one: CompiledRule, records: list[Where], document: Document, split: _ColumnSplit | None
+        self, rule: CompiledRule, records: list[Where], document: Document, split: _ColumnSplit | None
     ) -> Column:
-        if one.alternatives:
-            return self._first_of(one, records, document, split)
-        if one.column is None or split is None:
-            return [one.read(record, document) for record in records]
-        nodes = split.records if one.css is None else split.first_matches(one.css, nested=self._nested)
-        return one.column(nodes, document)
+        if rule.alternatives:
+            return self._first_of(rule, records, document, split)
+        if rule.column is None or split is None:
+            return [rule.read(record, document) for record in records]
+        nodes = split.records if rule.css is None else split.first_matches(rule.css, nested=self._nested)
+        return rule.column(nodes, document)
 
     def _first_of(
-        self, one: CompiledRule, records: list[Where], document: Document, split: _ColumnSplit | None
+        self, rule: CompiledRule, records: list[Where], document: Document, split: _ColumnSplit | None
     ) -> Column:
         column: Column = [None] * len(records)
-        for other in one.alternatives:
-            found = self._column(other, records, document, split)
+        for alternative in rule.alternatives:
+            values = self._column(alternative, records, document, split)
             column = [new if old is None or (old == "" and new is not None) else old
-                      for old, new in zip(column, found, strict=True)]  # fmt: skip
+                      for old, new in zip(column, values, strict=True)]  # fmt: skip
             if None not in column and "" not in column:
                 break
-        return [one.default if value is None else value for value in column]
+        return [rule.default if value is None else value for value in column]
 
 
 class _ColumnSplit:
@@ -160,49 +161,49 @@ def _around(first: LexborNode, last: LexborNode) -> LexborNode | None:
     return node
 
 
-def _all_but_first(where: LexborNode, css: str, one: str) -> list[Where]:
-    """Return the matches of `one` but the first. `css` is `one ~ one`, which means them and lacks some on a bad page.
+def _all_but_first(where: LexborNode, css: str, base: str) -> list[Where]:
+    """Return the matches of `base` but the first. `css` is `base ~ base`: it means them, and lacks some on a bad page.
 
     A post with an unclosed <em> puts an element around all posts behind it: these are no siblings of those before.
     """
-    later, every = find_all(where, css), find_all(where, one)
+    later, every = find_all(where, css), find_all(where, base)
     if len(later) >= len(every) - 1:
         return list(later)
-    known, found = {every[0].mem_id}, list[Where]()
+    known, rest = {every[0].mem_id}, list[Where]()
     for node in every[1:]:
         above = node.parent
         while above is not None and above.mem_id not in known:
             above = above.parent
         known.add(node.mem_id)
         if above is None:
-            found.append(node)
-    return found
+            rest.append(node)
+    return rest
 
 
 def first_left_out(rule: Rule) -> str | None:
     """Return the selector of which a rule leaves out the first match: X of `X ~ X`, None for any other rule."""
-    one = rule.css[: (len(rule.css) - len(_LATER)) // 2] if rule.css is not None else ""
-    return one if one and rule.css == f"{one}{_LATER}{one}" else None
+    base = rule.css[: (len(rule.css) - len(_LATER)) // 2] if rule.css is not None else ""
+    return base if base and rule.css == f"{base}{_LATER}{base}" else None
 
 
 def finder_of(rule: Rule) -> Callable[[Where, Document], list[Where]]:
     """Return a compiled rule that finds records."""
     if rule.css is not None:
         css = rule.css
-        one = first_left_out(rule)
-        if one is not None:
-            return lambda where, _: _all_but_first(where, css, one) if isinstance(where, LexborNode) else []
+        base = first_left_out(rule)
+        if base is not None:
+            return lambda where, _: _all_but_first(where, css, base) if isinstance(where, LexborNode) else []
         return lambda where, _: list(find_all(where, css)) if isinstance(where, LexborNode) else []
     if rule.xpath is not None:
         find = etree.XPath(rule.xpath)
         return lambda where, document: [
-            one for one in found_by_xpath(find, where, document) if isinstance(one, LexborNode)
+            match for match in found_by_xpath(find, where, document) if isinstance(match, LexborNode)
         ]
     path = jmespath.compile(rule.json_path or "@")
 
     def records(where: Where, document: Document) -> list[Where]:
-        found = path.search(where)
-        return [one for one in found if one is not None] if isinstance(found, list) else []
+        values = path.search(where)
+        return [value for value in values if value is not None] if isinstance(values, list) else []
 
     return records
 

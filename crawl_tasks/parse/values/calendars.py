@@ -74,20 +74,20 @@ def in_usual_words(plain: str) -> str:
     """Return a cleaned text with days of other calendars as ISO 8601, and words of Thai and Hindi in English."""
     if not plain.isascii():
         if _MARKED.search(plain):
-            plain = _ANY_WORD.sub(lambda found: _WORDS[found[0]], plain)
+            plain = _ANY_WORD.sub(lambda match: _WORDS[match[0]], plain)
         if _EASTERN_DAY.search(plain) is None:
             # `6月 17th, 2026`: the names of months in the formats of another language.
-            plain = _EASTERN.sub(lambda found: f"{MONTHS[int(found[1]) - 1]}", plain)
-        plain = _ERA.sub(lambda found: f"{_ERAS[found[1]] + int(found[2].replace('元', '1'))}年", plain)
-        plain = _SOLAR_WORDS.sub(lambda found: _solar(found[3], _SOLAR_MONTHS[found[2]], found[1], found[0]), plain)
+            plain = _EASTERN.sub(lambda match: f"{MONTHS[int(match[1]) - 1]}", plain)
+        plain = _ERA.sub(lambda match: f"{_ERAS[match[1]] + int(match[2].replace('元', '1'))}年", plain)
+        plain = _SOLAR_WORDS.sub(lambda match: _solar(match[3], _SOLAR_MONTHS[match[2]], match[1], match[0]), plain)
     plain = _ERA_LETTER.sub(
-        lambda found: f"{_ERAS_BY_LETTER[found[1]] + int(found[2])}-{int(found[3]):02}-{int(found[4]):02}", plain
+        lambda match: f"{_ERAS_BY_LETTER[match[1]] + int(match[2])}-{int(match[3]):02}-{int(match[4]):02}", plain
     )
     if "th" in plain:
-        plain = _VIETNAMESE.sub(lambda found: f" {MONTHS[int(found[1]) - 1]}", plain)
-    plain = _SOLAR_FIGURES.sub(lambda found: _solar(found[1], found[2], found[3], found[0]), plain)
-    plain = _SOLAR_LAST.sub(lambda found: _solar(found[3], found[2], found[1], found[0]), plain)
-    return _BUDDHIST.sub(lambda found: f"{int(found[1]) - _BUDDHIST_S}", plain)
+        plain = _VIETNAMESE.sub(lambda match: f" {MONTHS[int(match[1]) - 1]}", plain)
+    plain = _SOLAR_FIGURES.sub(lambda match: _solar(match[1], match[2], match[3], match[0]), plain)
+    plain = _SOLAR_LAST.sub(lambda match: _solar(match[3], match[2], match[1], match[0]), plain)
+    return _BUDDHIST.sub(lambda match: f"{int(match[1]) - _BUDDHIST_S}", plain)
 
 
 def is_of_other_calendar(plain: str) -> bool:
@@ -100,9 +100,9 @@ _SIGNS: Final = re.compile(
 )
 
 
-def _solar(year: str, month: str | int, day: str, said: str) -> str:
+def _solar(year: str, month: str | int, day: str, written: str) -> str:
     moment = solar_hijri(int(year), int(month), int(day))
-    return f"{moment:%Y-%m-%d}" if moment is not None else said
+    return f"{moment:%Y-%m-%d}" if moment is not None else written
 
 
 def solar_hijri(year: int, month: int, day: int) -> date | None:
@@ -110,8 +110,8 @@ def solar_hijri(year: int, month: int, day: int) -> date | None:
     if not (_FIRST_SOLAR <= year <= _LAST_SOLAR and 1 <= month <= 12):
         return None
     leap, march = _new_year(year)
-    days = 31 if month <= 6 else 30 if month < 12 or leap == 0 else 29
-    if not 1 <= day <= days:
+    last = 30 if month < 12 or leap == 0 else 29
+    if not 1 <= day <= (31 if month <= 6 else last):
         return None
     passed = 31 * (month - 1) - max(0, month - 7) + day - 1
     return date(year + 621, 3, march) + timedelta(days=passed)

@@ -97,7 +97,7 @@ class CharsetDetector:
         named = f"no charset that fits is named: read as {best}"
         return best, (named if before in ("", best) else f"{named}, {CONTRADICTED} {before}")
 
-    def rival(self, body: bytes, wide: bytes, claim: str, others: Sequence[str]) -> tuple[str, str] | None:
+    def rival(self, body: bytes, wide: bytes, claim: str, beside: Sequence[str]) -> tuple[str, str] | None:
         """Return the charset in which a page reads plainly better than in the one that is named, and how it was found.
 
         Charsets of one byte a letter read any page without loss, so that only its letters tell. None where the claim
@@ -107,18 +107,24 @@ class CharsetDetector:
             body: the page.
             wide: its bytes beyond ASCII.
             claim: the charset that is named first.
-            others: the charsets that are named beside, for which less evidence is enough.
+            beside: the charsets that are named beside, for which less evidence is enough.
         """
-        if claim in EAST_ASIAN and wide:
+        if not wide:
+            return None
+        if claim in EAST_ASIAN:
             return self._east_asian_rival(b"\n".join(_lines(body)), claim)
-        if claim in BALTIC and wide:
+        if claim in BALTIC:
             best = baltic_rival(b"\n".join(_lines(body)), claim, _language(body))
             if best is not None:
                 return best, _misfit(claim, best)
+        return self._one_byte_rival(body, frozenset(wide), claim, beside)
+
+    def _one_byte_rival(
+        self, body: bytes, letters: frozenset[int], claim: str, beside: Sequence[str]
+    ) -> tuple[str, str] | None:
         own = _KIND.get(claim, claim)
-        if own not in _OF_ONE_BYTE or not wide:
+        if own not in _OF_ONE_BYTE:
             return None
-        letters = frozenset(wide)
         if self._seen >= _ENOUGH and letters <= self._trusted.get(claim, frozenset()):
             return None
         lines = _lines(body)
@@ -130,7 +136,7 @@ class CharsetDetector:
                 scores = dict(self._votes)
         weight = max(scores.get(name, 0) for name in (WESTERN if own in WESTERN else (own,)))
         rivals = {name: score for name, score in scores.items() if name in _OF_ONE_BYTE - {own}}
-        named = next((name for name in others if rivals.get(_KIND.get(name, name), 0) > _BESIDE * weight), None)
+        named = next((name for name in beside if rivals.get(_KIND.get(name, name), 0) > _BESIDE * weight), None)
         best = max(rivals, key=rivals.__getitem__, default=own)
         fewest, margin = (_FEW_LETTERS, _PLAIN) if own in WESTERN else (_MANY_LETTERS, _PLAINER)
         with self._lock:
@@ -164,11 +170,13 @@ class CharsetDetector:
         """Return how well each charset suits a page, by its lines and the pages before, and remember the page."""
         size = sum(map(len, lines))
         language = _language(body) if lines else ""
-        found = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
+        weights = _weigh(lines, language, is_close=self._seen < _ENOUGH) if lines else {}
         with self._lock:
-            past, own = _PAST / max(self._votes.values(), default=1), size / max(found.values(), default=1)
-            scores = {name: found.get(name, 0) * own + self._votes[name] * past for name in {**self._votes, **found}}
-            for charset, weight in found.items():
+            past, own = _PAST / max(self._votes.values(), default=1), size / max(weights.values(), default=1)
+            scores = {
+                name: weights.get(name, 0) * own + self._votes[name] * past for name in {**self._votes, **weights}
+            }
+            for charset, weight in weights.items():
                 self._votes[charset] += weight * size
             self._seen += size
             self._last = max(self._votes, key=self._votes.__getitem__, default=_USUAL)
@@ -185,8 +193,8 @@ def _misfit(claim: str, best: str) -> str:
 
 def outside(body: bytes, begin: re.Pattern[bytes], end: re.Pattern[bytes]) -> bytes:
     """Return a page without its parts between two marks. A part that is not closed ends where the next one begins."""
-    first, *others = begin.split(body)
-    return b"\n".join([first, *(part[close.end() :] for part in others if (close := end.search(part)))])
+    first, *parts = begin.split(body)
+    return b"\n".join([first, *(part[close.end() :] for part in parts if (close := end.search(part)))])
 
 
 def _lines(body: bytes) -> list[bytes]:
@@ -239,16 +247,21 @@ def _weigh(lines: Sequence[bytes], language: str, *, is_close: bool) -> dict[str
             charset, spoken = row["encoding"] or _USUAL, row["language"] or ""
             charset = _OF_PYTHON.get(charset, charset)
             weight = row["confidence"] * (1 - _oddness(sample, charset))
-            weight *= _USUAL_WEIGHT if charset == _USUAL else 1
-            weight *= _RARE_WEIGHT if spoken in _RARE else 1
-            votes[charset] += weight * (_LANGUAGE_WEIGHT if language and spoken == language else 1)
+            votes[charset] += _weighted(weight, charset, spoken, language)
     return {charset: weight for charset, weight in votes.items() if weight > 0}
+
+
+def _weighted(weight: float, charset: str, spoken: str, language: str) -> float:
+    """Return the weight of a guess by its language, `spoken`, beside the `language` that the page names."""
+    weight *= _USUAL_WEIGHT if charset == _USUAL else 1
+    weight *= _RARE_WEIGHT if spoken in _RARE else 1
+    return weight * (_LANGUAGE_WEIGHT if language and spoken == language else 1)
 
 
 def _oddness(sample: bytes, charset: str) -> float:
     """Return the share of the letters beyond ASCII that stand where no language has them."""
     text = sample.decode(charset, "replace")
-    wide = sum(one > "\x7f" for one in text)
+    wide = sum(sign > "\x7f" for sign in text)
     odd = len(_MIXED.findall(text))
     for before, at, behind in zip(" " + text, text, text[1:] + " ", strict=False):
         if at > "\x7f" and not at.isalpha():

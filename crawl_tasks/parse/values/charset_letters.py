@@ -80,10 +80,15 @@ def plainly_better(sample: bytes, claim: str, usual: str) -> str | None:
 
 def baltic_rival(sample: bytes, claim: str, language: str) -> str | None:
     """Return the charset of the Baltic whose letters are those of the page's language, None where the claim's are."""
-    alphabets = [_ALPHABETS[language]] if language in _ALPHABETS else [] if language else [*_ALPHABETS.values()]
-    shares = {name: max((_alphabet_share(sample, name, signs) for signs in alphabets), default=0) for name in BALTIC}
+    names = [language] if language else [*_ALPHABETS]
+    alphabets = [_ALPHABETS[name] for name in names if name in _ALPHABETS]
+    shares = {charset: _best_share(sample, charset, alphabets) for charset in BALTIC}
     best = max(BALTIC, key=shares.__getitem__)
     return best if shares[claim] <= _FOREIGN and shares[best] >= _NATIVE else None
+
+
+def _best_share(sample: bytes, charset: str, alphabets: list[str]) -> float:
+    return max((_alphabet_share(sample, charset, signs) for signs in alphabets), default=0)
 
 
 def _alphabet_share(sample: bytes, charset: str, alphabet: str) -> float:

@@ -107,7 +107,9 @@ def hour_of_day(hour: int, half: str | None) -> int:
 def _part_of(half: str) -> int:
     word = re.sub(r"\s+", " ", half.strip())
     bare = re.sub(r"[.\s]", "", word)
-    return next(_PART_OF[one] for one in (word, bare, word.rstrip("."), f"{bare[0]}.p.") if one in _PART_OF)
+    return next(
+        _PART_OF[spelling] for spelling in (word, bare, word.rstrip("."), f"{bare[0]}.p.") if spelling in _PART_OF
+    )
 
 
 # Minutes ahead of UTC. Those with several meanings are told apart by the zone of the site.
@@ -199,24 +201,24 @@ def half_between(between: str, hour: int) -> str | None:
     Raises:
         ValueError: an unknown word stands right before an hour up to 12, which may be such a word.
     """
-    shown = between.split()
-    words = [word.strip(_MARKS) for word in shown]
+    written = between.split()
+    words = [word.strip(_MARKS) for word in written]
     for place in range(len(words) - 1, -1, -1):
         word = words[place]
         if any(map(str.isdigit, word)) or word[-1:] >= _EAST:
             return None
-        half = _half_at(words[max(0, place + 1 - _LONGEST_PHRASE) : place + 1], shown[place])
+        half = _half_at(words[max(0, place + 1 - _LONGEST_PHRASE) : place + 1], written[place])
         if half is not None:
             return half
         if word and word not in _LEADS and word not in _ZONES and not weekdays_of(word):
             # A weekday stands in brackets: `06/14/26(Pzr)07:04`.
-            if hour <= _NOON and (len(word) > 1 or word in _PART_OF) and shown[place][0] != "(":
+            if hour <= _NOON and (len(word) > 1 or word in _PART_OF) and written[place][0] != "(":
                 raise ValueError(f"unknown word before a time: {word!r}")
             return None
     return None
 
 
-def _half_at(words: list[str], shown: str) -> str | None:
+def _half_at(words: list[str], written: str) -> str | None:
     """Return the word for a half of the day, of one word or several, with which the words end. None without one."""
     phrases = (" ".join(words[place:]) for place in range(len(words) - 1))
     if (half := next((phrase for phrase in phrases if phrase in _PART_OF), None)) is not None:
@@ -224,7 +226,7 @@ def _half_at(words: list[str], shown: str) -> str | None:
     word = words[-1]
     bare = word.replace(".", "")
     # Hungarian has a dot where other languages have a preposition, or a weekday: `du. 10:05`. One letter is none.
-    is_other = not shown.endswith(".") if word in _LEADS else bool(weekdays_of(word))
+    is_other = not written.endswith(".") if word in _LEADS else bool(weekdays_of(word))
     if len(bare) < 2 or is_other:
         return None
     return next((half for half in (word, re.sub(r"^[dl]['’]", "", word), bare) if half in _PART_OF), None)
@@ -236,12 +238,14 @@ def minutes_ahead(sign: str, hours: str, minutes: str | None) -> int:
     return ahead if sign == "+" else -ahead
 
 
-def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour: int, is_known: bool) -> tzinfo | None:
+def zone_behind(
+    rest: str, page_text: str, moment: datetime, zone: ZoneInfo, *, hour: int, is_known: bool
+) -> tzinfo | None:
     """Return the zone that the text behind a time names, None without one.
 
     Args:
         rest: the cleaned text behind the time, and behind the half of the day.
-        shown: the text as the page has it, as zones are written in capitals.
+        page_text: the text as the page has it, as zones are written in capitals.
         moment: the date and time, without a zone.
         zone: the zone of the site, which tells the meanings of `IST` apart.
         hour: the hour as written: up to 12, an unknown word may be a half of the day.
@@ -250,20 +254,17 @@ def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour
     Raises:
         ValueError: an unknown word stands there, which may change the time.
     """
-    found = _OFFSET.match(rest)
-    if found:
-        return timezone(timedelta(minutes=minutes_ahead(found[1], found[2], found[3]) if found[1] else 0))
-    place = _PLACE.match(rest.lstrip(" ("))
-    if place:
-        return timezone(timedelta(minutes=_PLACES[place[1]] + 60 * (place[2] == "daylight")))
-    found = _WORD.match(rest)
-    if found is None:
+    ahead = _stated_ahead(rest)
+    if ahead is not None:
+        return timezone(timedelta(minutes=ahead))
+    match = _WORD.match(rest)
+    if match is None:
         return None
-    word = found[1]
+    word = match[1]
     if word[0] >= _EAST:
         # These languages have halves of the day before the time, and no capitals.
         return None
-    is_shouted = 1 < len(word) <= _LONGEST_ZONE and word.upper() in shown and word.upper() != word
+    is_shouted = 1 < len(word) <= _LONGEST_ZONE and word.upper() in page_text and word.upper() != word
     if word in ("z", "utc", "gmt"):
         raise ValueError(f"unknown offset behind a time: {rest[:20]!r}")
     if word in _ZONES and is_shouted:
@@ -275,10 +276,19 @@ def zone_behind(rest: str, shown: str, moment: datetime, zone: ZoneInfo, *, hour
     return None
 
 
+def _stated_ahead(rest: str) -> int | None:
+    """Return the minutes ahead of UTC by an offset or by a zone's name of several words, None without one."""
+    offset = _OFFSET.match(rest)
+    if offset:
+        return minutes_ahead(offset[1], offset[2], offset[3]) if offset[1] else 0
+    place = _PLACE.match(rest.lstrip(" ("))
+    return _PLACES[place[1]] + 60 * (place[2] == "daylight") if place else None
+
+
 def _meant(word: str, moment: datetime, zone: ZoneInfo) -> tzinfo:
     minutes = _ZONES[word]
     own = {moment.replace(month=month, day=1, tzinfo=zone).utcoffset() for month in (1, 7)} if len(minutes) > 1 else ()
-    meant = [one for one in minutes if timedelta(minutes=one) in own]
+    meant = [offset for offset in minutes if timedelta(minutes=offset) in own]
     if len(meant) != 1 and len(minutes) > 1 and word not in _RFC_822:
         raise ValueError(f"{word.upper()} is the name of {len(minutes)} zones")
     return timezone(timedelta(minutes=[*meant, *minutes][0]))

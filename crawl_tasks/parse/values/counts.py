@@ -46,10 +46,10 @@ def _read(text: str) -> int | None:
         return None
     # NFKC leaves the minus sign (U+2212) as it is.
     plain = unicodedata.normalize("NFKC", text).replace("−", "-")
-    found = _NUMBER.search(_FRACTION.sub(".", plain))
-    if found is None:
+    match = _NUMBER.search(_FRACTION.sub(".", plain))
+    if match is None:
         return None
-    sign, whole, fraction, unit = found.groups()
+    sign, whole, fraction, unit = match.groups()
     digits = re.sub(r"\D", "", whole)
     if len(digits) > 15 or (fraction and len(fraction) > 15):
         return None
@@ -60,4 +60,6 @@ def _read(text: str) -> int | None:
     elif fraction and len(fraction) == 3:
         # 1.234 is no fraction of a reply: the dot groups thousands.
         value = value * 1000 + int(fraction)
-    return None if value > LARGEST else -value if sign else value
+    if value > LARGEST:
+        return None
+    return -value if sign else value

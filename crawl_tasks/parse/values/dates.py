@@ -114,7 +114,7 @@ def clean(text: str) -> str:
         return ""
     if not plain.isascii():
         plain = _MARKS.sub("", unicodedata.normalize("NFKC", plain))
-        plain = _OTHER_DIGITS.sub(lambda found: f"{unicodedata.digit(found[0])}", plain)
+        plain = _OTHER_DIGITS.sub(lambda match: f"{unicodedata.digit(match[0])}", plain)
     plain = plain.lower()
     return in_usual_words(plain) if is_of_other_calendar(plain) else plain
 
@@ -125,10 +125,10 @@ def _midnight(day: str, zone: ZoneInfo) -> int | None:
 
     Cached, as the times of a day are. A page shows few days, and reading one takes ten times as long as a lookup.
     """
-    found = _USUAL_DAY(day)
-    if found is None:
+    match = _USUAL_DAY(day)
+    if match is None:
         return None
-    year, month, date = map(int, found.groups())
+    year, month, date = map(int, match.groups())
     try:
         begin = datetime(year, month, date, tzinfo=zone)
         # On a day of 23 or 25 hours, midnight plus a number of hours is not that hour of the clock.
@@ -141,19 +141,19 @@ def _midnight(day: str, zone: ZoneInfo) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _since_midnight(time: str) -> int | None:
-    found = _USUAL_TIME(time)
-    if found is None:
+    match = _USUAL_TIME(time)
+    if match is None:
         return None
-    hour, minute, second = map(int, found.groups("0"))
+    hour, minute, second = map(int, match.groups("0"))
     return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
 
 
 def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
     """Return the moment of other frequent spellings, without the general way through `clean` and many patterns."""
-    found = _USUAL_WORDS(text)
-    if found is None:
+    match = _USUAL_WORDS(text)
+    if match is None:
         return _machine(text, zone)
-    number, unit, word, hour, minute = found.groups()
+    number, unit, word, hour, minute = match.groups()
     if number is not None:
         return int(at_s) - int(number) * UNIT_S[unit]
     try:
@@ -167,9 +167,9 @@ def _quick(text: str, at_s: float, zone: ZoneInfo) -> int | None:
 def _machine(text: str, zone: ZoneInfo) -> int | None:
     """Return the moment of ISO 8601 with at least minutes, or of an epoch in a unit from seconds to nanoseconds."""
     if text[:1].isdigit() or text[:1] == "/":
-        found = _EPOCH(text)
-        if found:
-            return of_epoch(found[1] or found[2])
+        match = _EPOCH(text)
+        if match:
+            return of_epoch(match[1] or match[2])
     # Python 3.14 reads 24:00, those before do not.
     if len(text) < 16 or text[4] != "-" or text[13] == "." or text[11:13] == "24":
         return None
@@ -195,10 +195,10 @@ def of_epoch(figures: str) -> int | None:
 
 def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | None:
     # A weekday may stand before a day in figures. An hour alone needs the words before it.
-    for form, said in product(formats, (plain, _WEEKDAY.sub("", plain))):
-        if said == plain or form.lower().startswith(("%d", "%m", "%y")):
+    for form, words in product(formats, (plain, _WEEKDAY.sub("", plain))):
+        if words == plain or form.lower().startswith(("%d", "%m", "%y")):
             with suppress(ValueError):
-                moment = datetime.strptime(said, form)
+                moment = datetime.strptime(words, form)
                 figures = figures_in(plain)
                 # strptime asks for a weekday, and does not hold it against the day.
                 if figures is None or not figures.weekdays or moment.weekday() in figures.weekdays:
@@ -207,9 +207,9 @@ def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | No
 
 
 class _Text(NamedTuple):
-    """A text to read: as it is shown, cleaned, with the moment of the response and the forum's zone."""
+    """A text to read: as the page has it, cleaned, with the moment of the response and the forum's zone."""
 
-    shown: str
+    page_text: str
     plain: str
     at_s: float
     zone: ZoneInfo
@@ -225,10 +225,10 @@ def _read(text: _Text, languages: tuple[str, ...], order: DateOrder | None) -> i
         day = day_in(plain, now, languages, order) if has_figures else None
         if day is not None:
             (year, month, date), rest = day
-            return _epoch(clock_in(rest, text.shown, datetime(year, month, date), zone), zone)
+            return _epoch(clock_in(rest, text.page_text, datetime(year, month, date), zone), zone)
         if figures_in(plain) or _FIGURES_ALONE.search(plain):
             return None
-        relative = read_relative(plain, text.shown, now)
+        relative = read_relative(plain, text.page_text, now)
     except (ValueError, OverflowError):
         return None
     if relative is not None:

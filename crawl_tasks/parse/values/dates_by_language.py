@@ -193,7 +193,7 @@ def _read_forms() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]
     behind: dict[str, dict[str, int]] = {}
     for line in filter(None, _FORMS.split("\n")):
         form, *units = (part.strip() for part in line.split("|"))
-        stems = {stem: at_s for at_s, said in zip(_UNITS_S, units, strict=True) for stem in said.split("/")}
+        stems = {stem: at_s for at_s, names in zip(_UNITS_S, units, strict=True) for stem in names.split("/")}
         into, words = (behind, form[2:]) if form.startswith("_ ") else (before, form[:-2])
         for word in words.split("/"):
             into.setdefault(word.replace("_", " "), {}).update(stems)
@@ -229,46 +229,46 @@ _HOUR_S: Final = 3600
 _UnitSeconds = Callable[[str], int | None]
 
 
-def seconds_ago(found: re.Match[str]) -> tuple[float, int] | None:
+def seconds_ago(match: re.Match[str]) -> tuple[float, int] | None:
     """Return the seconds of a match of AGO and those of its smallest unit, None where its unit is none.
 
     Months are 30 days and years 365 days.
     """
-    if found["alone"]:
-        return _ALONE_S[found["alone"]], _ALONE_S[found["alone"]]
-    stems = _BEFORE[found["before"]] if found["before"] else _BEHIND[found["behind"]]
+    if match["alone"]:
+        return _ALONE_S[match["alone"]], _ALONE_S[match["alone"]]
+    stems = _BEFORE[match["before"]] if match["before"] else _BEHIND[match["behind"]]
 
     def unit_s(unit: str) -> int | None:
         begun = [stem for stem in stems if stem == unit or (len(stem) > 1 and unit.startswith(stem))]
         return stems[max(begun, key=len)] if begun else None
 
-    one_s, number = unit_s(found["unit"] or found["stem"]), found["number"] or found["count"]
+    one_s, number = unit_s(match["unit"] or match["stem"]), match["number"] or match["count"]
     if one_s is None:
         return None
     smallest_s = one_s
-    if found["before"]:
-        more_s, smallest_s = _seconds_behind(found.string[found.end() :], one_s, unit_s)
+    if match["before"]:
+        more_s, smallest_s = _seconds_behind(match.string[match.end() :], one_s, unit_s)
     else:
-        more_s = seconds_before(found.string[: found.start()], one_s, unit_s)
+        more_s = seconds_before(match.string[: match.start()], one_s, unit_s)
     return _number(number) * one_s + more_s, smallest_s
 
 
-def seconds_before(said: str, one_s: int, unit_s: _UnitSeconds) -> float:
+def seconds_before(text: str, one_s: int, unit_s: _UnitSeconds) -> float:
     """Return the seconds of an age's larger parts, which stand at the end of a text. `one_s` are those of one unit."""
     more_s = 0.0
-    while (found := _PART_BEFORE.search(said)) and (larger_s := unit_s(found["unit"]) or 0) > one_s:
-        more_s += _number(found["number"]) * larger_s
-        said, one_s = said[: found.start()], larger_s
+    while (match := _PART_BEFORE.search(text)) and (larger_s := unit_s(match["unit"]) or 0) > one_s:
+        more_s += _number(match["number"]) * larger_s
+        text, one_s = text[: match.start()], larger_s
     return more_s
 
 
-def _seconds_behind(said: str, one_s: int, unit_s: _UnitSeconds) -> tuple[float, int]:
+def _seconds_behind(text: str, one_s: int, unit_s: _UnitSeconds) -> tuple[float, int]:
     """Return the seconds of an age's smaller parts, with which a text begins, and those of the smallest unit."""
     more_s = 0.0
-    while (found := _PART_BEHIND.match(said)) and 0 < (smaller_s := unit_s(found["unit"]) or 0) < one_s:
-        more_s += _number(found["number"]) * smaller_s
-        said, one_s = said[found.end() :], smaller_s
-    if one_s == _HOUR_S and (minutes := _MINUTES.match(said)):
+    while (match := _PART_BEHIND.match(text)) and 0 < (smaller_s := unit_s(match["unit"]) or 0) < one_s:
+        more_s += _number(match["number"]) * smaller_s
+        text, one_s = text[match.end() :], smaller_s
+    if one_s == _HOUR_S and (minutes := _MINUTES.match(text)):
         return more_s + 60 * int(minutes[1]), 60
     return more_s, one_s
 

@@ -48,16 +48,16 @@ def day_in(
     Raises:
         ValueError: a day without a year is of the weekday beside in none of the last years.
     """
-    found = YEAR_FIRST.search(plain)
-    if found:
-        return (int(found[1]), int(found[2]), int(found[3])), around(found)
+    match = YEAR_FIRST.search(plain)
+    if match:
+        return (int(match[1]), int(match[2]), int(match[3])), around(match)
     for pattern, year, word, date in _IN_WORDS:
-        found = pattern.search(plain)
-        month = month_of(found[word], languages) if found else None
-        if found and month is not None:
-            written = found[year].lstrip("'")
+        match = pattern.search(plain)
+        month = month_of(match[word], languages) if match else None
+        if match and month is not None:
+            written = match[year].lstrip("'")
             whole = int(written) if len(written) > 2 else of_century(int(written), now.year)
-            return (whole, month, int(found[date])), around(found)
+            return (whole, month, int(match[date])), around(match)
     figures = figures_in(plain)
     if figures is not None:
         day = day_of(figures, now.timestamp(), order)
@@ -66,18 +66,18 @@ def day_in(
 
 
 def _day_without_year(plain: str, now: datetime, languages: tuple[str, ...]) -> tuple[tuple[int, int, int], str] | None:
-    found = _MD.search(plain)
-    if found:
-        number, day = int(found[1]), int(found[2])
-        return (_latest_year(number, day, now, frozenset()), number, day), around(found)
+    match = _MD.search(plain)
+    if match:
+        number, day = int(match[1]), int(match[2])
+        return (_latest_year(number, day, now, frozenset()), number, day), around(match)
     for pattern, word, date in ((_DM_WORDS, 2, 1), (_MD_WORDS, 1, 2)):
-        for found in pattern.finditer(plain):
-            month = month_of(found[word], languages)
-            rest = plain[: found.start()] + plain[found.end() :]
-            if month is not None and ":" in rest.replace("h", ":") and not _OTHER_PART.search(plain[found.end() :]):
-                weekdays = weekdays_beside(plain[: found.start()], plain[found.end() :])
-                year = _latest_year(month, int(found[date]), now, weekdays)
-                return (year, month, int(found[date])), around(found)
+        for match in pattern.finditer(plain):
+            month = month_of(match[word], languages)
+            rest = plain[: match.start()] + plain[match.end() :]
+            if month is not None and ":" in rest.replace("h", ":") and not _OTHER_PART.search(plain[match.end() :]):
+                weekdays = weekdays_beside(plain[: match.start()], plain[match.end() :])
+                year = _latest_year(month, int(match[date]), now, weekdays)
+                return (year, month, int(match[date])), around(match)
     return None
 
 

@@ -65,7 +65,7 @@ class NumericDate(NamedTuple):
             orders = {DateOrder.DMY: (third, second, first), DateOrder.MDY: (third, first, second)}
         if self.is_short:
             orders[DateOrder.YMD] = (first, second, third)
-        found = {}
+        by_order = {}
         for order, (year, month, day) in orders.items():
             whole = of_century(year, today.year)
             if whole >= _FIRST_YEAR or not self.is_short:
@@ -74,8 +74,8 @@ class NumericDate(NamedTuple):
                 except ValueError:
                     continue
                 if not self.weekdays or weekday in self.weekdays:
-                    found[order] = (whole, month, day)
-        return found
+                    by_order[order] = (whole, month, day)
+        return by_order
 
 
 def of_century(year: int, now: int) -> int:
@@ -89,28 +89,28 @@ def of_century(year: int, now: int) -> int:
 def figures_in(text: str) -> NumericDate | None:
     """Return the date in figures of a text, None where a year of four figures begins a date or none is there."""
     plain = unicodedata.normalize("NFKC", text).lower() if not text.isascii() else text.lower()
-    found = FIGURES.search(plain)
-    if found is None or YEAR_FIRST.search(plain):
+    match = FIGURES.search(plain)
+    if match is None or YEAR_FIRST.search(plain):
         return None
-    numbers = int(found[1]), int(found[3]), int(found[4])
-    weekdays = weekdays_beside(plain[: found.start()], plain[found.end() :])
-    return NumericDate(numbers, found[2].strip(), len(found[4]) == 2, weekdays, found.start(), found.end())
+    numbers = int(match[1]), int(match[3]), int(match[4])
+    weekdays = weekdays_beside(plain[: match.start()], plain[match.end() :])
+    return NumericDate(numbers, match[2].strip(), len(match[4]) == 2, weekdays, match.start(), match.end())
 
 
 def day_behind_year(text: str) -> NumericDate | None:
     """Return the date with the year first that begins a text, None without one: some programs offer `2024-25-12`."""
-    found = _YEAR_FIRST_DATE(text)
+    match = _YEAR_FIRST_DATE(text)
     return (
-        NumericDate((int(found[1]), int(found[3]), int(found[4])), found[2], False, frozenset(), 0, 0)
-        if found
+        NumericDate((int(match[1]), int(match[3]), int(match[4])), match[2], False, frozenset(), 0, 0)
+        if match
         else None
     )
 
 
 def month_before_day(text: str) -> str:
     """Return a text that begins with year, day and month, with these in the usual order."""
-    found = _YEAR_FIRST_DATE(text)
-    return f"{found[1]}{found[2]}{found[4]}{found[2]}{found[3]}{text[found.end() :]}" if found else text
+    match = _YEAR_FIRST_DATE(text)
+    return f"{match[1]}{match[2]}{match[4]}{match[2]}{match[3]}{text[match.end() :]}" if match else text
 
 
 def today_of(at_s: float) -> date:
@@ -168,22 +168,28 @@ def in_order(form: str, order: DateOrder) -> str:
 def sure_orders(many: Iterable[NumericDate], at_s: float) -> frozenset[DateOrder]:
     """Return the orders by which every date is one, by numbers above 12 and weekdays alone. None of all contradict."""
     today = today_of(at_s)
-    each = [frozenset(days) for one in many if (days := one.days(today))]
+    each = [frozenset(days) for figures in many if (days := figures.days(today))]
     return frozenset.intersection(*each) if each else frozenset(DateOrder)
 
 
 def likely_orders(many: Iterable[NumericDate], at_s: float) -> frozenset[DateOrder]:
     """Return the orders that also have no date in the future, and no day that stands still while months change."""
     today = today_of(at_s)
-    rows = [days for one in dict.fromkeys(many) if (days := one.days(today))]
+    rows = [days for figures in dict.fromkeys(many) if (days := figures.days(today))]
     orders = frozenset.intersection(*map(frozenset, rows)) if rows else frozenset(DateOrder)
-    past = frozenset(order for order in orders if all(order in _past(days, today) for days in rows))
+    past = orders.intersection(*(_past(days, today) for days in rows))
     orders = past or orders
-    dates = {order: {days[order] for days in rows} for order in orders}
-    still = frozenset(
-        order for order, days in dates.items() if len(days) >= _FEW and len({day for _, _, day in days}) == 1
-    )
+    still = set[DateOrder]()
+    for order in orders:
+        dates = {days[order] for days in rows}
+        if _stands_still(dates):
+            still.add(order)
     return orders - still or orders
+
+
+def _stands_still(dates: set[Day]) -> bool:
+    """Return whether several dates are all of one day of a month."""
+    return len(dates) >= _FEW and len({day for _, _, day in dates}) == 1
 
 
 def order_by_language(language: str, mark: str) -> DateOrder | None:

@@ -13,5 +13,5 @@ _HEAD: Final = 5_000
 
 def stated_language(source: str) -> str:
     """Return the language of a page's root element, as `fr` or `en-GB`, empty without one."""
-    found = _LANGUAGE.search(source[:_HEAD])
-    return found[1].replace("_", "-") if found else ""
+    match = _LANGUAGE.search(source[:_HEAD])
+    return match[1].replace("_", "-") if match else ""

@@ -55,8 +55,8 @@ def is_relative(plain: str) -> bool:
     )
 
 
-def read_relative(plain: str, shown: str, now: datetime) -> datetime | None:
-    """Return the moment that a cleaned text names relative to `now`, or None. `shown` is the text on the page.
+def read_relative(plain: str, page_text: str, now: datetime) -> datetime | None:
+    """Return the moment that a cleaned text names relative to `now`, or None. `page_text` is the text on the page.
 
     Months are 30 days and years 365 days, because such a text is no more exact.
 
@@ -65,94 +65,94 @@ def read_relative(plain: str, shown: str, now: datetime) -> datetime | None:
     """
     if _NOW.search(plain):
         return now
-    found = _CHINESE_AGO.search(plain) or _ENGLISH_AGO.search(plain)
-    if found:
-        number = _FIGURES[found["number"]] if found["number"] in _FIGURES else float(found["number"].replace(",", "."))
-        if found.re is _CHINESE_AGO and (found["half"] or found["halved"]):
+    match = _CHINESE_AGO.search(plain) or _ENGLISH_AGO.search(plain)
+    if match:
+        number = _FIGURES[match["number"]] if match["number"] in _FIGURES else float(match["number"].replace(",", "."))
+        if match.re is _CHINESE_AGO and (match["half"] or match["halved"]):
             number += 0.5
-        one_s = UNIT_S[found["unit"]]
-        past_s = number * one_s + seconds_before(plain[: found.start()], one_s, _unit_s)
-        return _ago(now, past_s, found, shown, is_whole=one_s >= _DAY_S)
-    found = AGO.search(plain)
-    ago = seconds_ago(found) if found else None
-    if found and ago is not None:
-        return _ago(now, ago[0], found, shown, is_whole=ago[1] >= _DAY_S)
-    found = DAY.search(plain)
-    if found:
-        return _clock_of(now - timedelta(days=DAYS[found[0]]), around(found), shown)
-    return _weekday(plain, shown, now)
+        one_s = UNIT_S[match["unit"]]
+        past_s = number * one_s + seconds_before(plain[: match.start()], one_s, _unit_s)
+        return _ago(now, past_s, match, page_text, is_whole=one_s >= _DAY_S)
+    match = AGO.search(plain)
+    ago = seconds_ago(match) if match else None
+    if match and ago is not None:
+        return _ago(now, ago[0], match, page_text, is_whole=ago[1] >= _DAY_S)
+    match = DAY.search(plain)
+    if match:
+        return _clock_of(now - timedelta(days=DAYS[match[0]]), around(match), page_text)
+    return _weekday(plain, page_text, now)
 
 
 def _unit_s(unit: str) -> int | None:
     return UNIT_S.get(unit) or UNIT_S.get(unit.removesuffix("s"))
 
 
-def around(found: re.Match[str]) -> str:
+def around(match: re.Match[str]) -> str:
     """Return the text behind a date and, apart, the one before it: `15:05, 23 Nov 2026` has its time there."""
-    return f"{found.string[found.end() :]} | {found.string[: found.start()]}"
+    return f"{match.string[match.end() :]} | {match.string[: match.start()]}"
 
 
-def clock_in(text: str, shown: str, day: datetime, zone: ZoneInfo) -> datetime:
+def clock_in(text: str, page_text: str, day: datetime, zone: ZoneInfo) -> datetime:
     """Return the moment of a day at the first time in a cleaned text, midnight for a text without a time.
 
-    `shown` is the text on the page. The moment has a zone where the text names one.
+    `page_text` is the text on the page. The moment has a zone where the text names one.
 
     Raises:
         ValueError: The numbers are no time of a day, or an unknown word behind may change it.
     """
-    found = _TIME.search(text)
-    if found is None:
+    match = _TIME.search(text)
+    if match is None:
         return day + timedelta(hours=_whole_hour(text))
-    hour, minute, second = int(found["hour"]), int(found["minute"] or 0), int(found["second"] or 0)
-    half = found["behind"] or _half_before(text, found.start())
-    between = text[: found.start()]
+    hour, minute, second = int(match["hour"]), int(match["minute"] or 0), int(match["second"] or 0)
+    half = match["behind"] or _half_before(text, match.start())
+    between = text[: match.start()]
     if half is None and hour <= _NOON and between and "|" not in between:
         half = half_between(between, hour)
     if hour > _NIGHT or minute > 59 or second > 59 or (hour == _NIGHT and minute + second):
         raise ValueError(f"no time of day: {text[:40]!r}")
     moment = day + timedelta(hours=hour_of_day(hour, half), minutes=minute, seconds=second)
-    rest = text[found.end() :].partition("|")[0]
-    named = zone_behind(rest, shown, moment, zone, hour=hour, is_known=half is not None)
+    rest = text[match.end() :].partition("|")[0]
+    named = zone_behind(rest, page_text, moment, zone, hour=hour, is_known=half is not None)
     return moment if named is None else moment.replace(tzinfo=named)
 
 
 def _half_before(text: str, end: int) -> str | None:
     # Of nearly all times a blank or a mark stands before, and no word right before that.
-    said = text[max(0, end - _LONGEST_HALF) : end].rstrip()
-    found = _HALF_BEFORE.search(said) if said and not said[-1].isdigit() and said[-1] not in ",|-" else None
-    return found[1] if found else None
+    before = text[max(0, end - _LONGEST_HALF) : end].rstrip()
+    match = _HALF_BEFORE.search(before) if before and not before[-1].isdigit() and before[-1] not in ",|-" else None
+    return match[1] if match else None
 
 
 def _whole_hour(text: str) -> int:
-    found = _HOUR.search(text)
-    if found is None:
+    match = _HOUR.search(text)
+    if match is None:
         return 0
-    hour = 12 if found["noon"] else int(found["hour"])
+    hour = 12 if match["noon"] else int(match["hour"])
     if not 0 < hour < 13:
         raise ValueError(f"no time of day: {text[:40]!r}")
-    return hour % 12 + (12 if found["noon"] or found["period"] == "p" else 0)
+    return hour % 12 + (12 if match["noon"] or match["period"] == "p" else 0)
 
 
-def _weekday(plain: str, shown: str, now: datetime) -> datetime | None:
+def _weekday(plain: str, page_text: str, now: datetime) -> datetime | None:
     # A date beside is the day itself: its weekday is none of the last week's.
     if re.search(r"\d", _TIME.sub("", plain)):
         return None
-    found = _WEEKDAY.search(plain)
-    if found:
-        wanted = "一二三四五六日".index(found[2].replace("天", "日"))
+    match = _WEEKDAY.search(plain)
+    if match:
+        wanted = "一二三四五六日".index(match[2].replace("天", "日"))
         # `上周三` is the Wednesday of last week, `周三` alone the latest Wednesday, today included.
-        back = now.weekday() - wanted + 7 if found[1] else (now.weekday() - wanted) % 7
-        return _clock_of(now - timedelta(days=back), plain[found.end() :], shown)
+        back = now.weekday() - wanted + 7 if match[1] else (now.weekday() - wanted) % 7
+        return _clock_of(now - timedelta(days=back), plain[match.end() :], page_text)
     named = weekday_alone(plain)
     if named is None or not _TIME.search(plain):
         return None
     wanted, end = named
     # Forums write `today` for today, so the name of this weekday means a week ago.
-    return _clock_of(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[end:], shown)
+    return _clock_of(now - timedelta(days=(now.weekday() - wanted) % 7 or 7), plain[end:], page_text)
 
 
 def _ago(
-    now: datetime, seconds: float, found: re.Match[str], shown: str, *, is_whole: bool
+    now: datetime, seconds: float, match: re.Match[str], page_text: str, *, is_whole: bool
 ) -> datetime | None:  # fmt: skip
     """Return `now` less some seconds of real time. Wall-clock time would jump in spring and autumn.
 
@@ -162,15 +162,15 @@ def _ago(
         moment = datetime.fromtimestamp(now.timestamp() - seconds, now.tzinfo)
     except (OverflowError, ValueError, OSError):
         return None
-    rest = around(found)
+    rest = around(match)
     if not is_whole or not _TIME.search(rest):
         return moment
-    return _clock_of(now - timedelta(days=seconds // _DAY_S), rest, shown)
+    return _clock_of(now - timedelta(days=seconds // _DAY_S), rest, page_text)
 
 
-def _clock_of(day: datetime, rest: str, shown: str) -> datetime:
+def _clock_of(day: datetime, rest: str, page_text: str) -> datetime:
     zone = day.tzinfo if isinstance(day.tzinfo, ZoneInfo) else ZoneInfo("UTC")
-    moment = clock_in(rest, shown, day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None), zone)
+    moment = clock_in(rest, page_text, day.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None), zone)
     if moment.tzinfo is None:
         return moment.replace(tzinfo=day.tzinfo)
     # Today may be another day in the zone that the text names.

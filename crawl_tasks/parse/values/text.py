@@ -52,6 +52,7 @@ _KEPT |= dict.fromkeys(
 )  # fmt: skip
 # A colon before the first /, ? or # ends a scheme. Only http, https and mailto run no code (as javascript: does).
 _SAFE_ADDRESS = re.compile(r"(?:https?:)?//|mailto:|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_ESCAPED = {"<": "&lt;", ">": "&gt;"}
 _PIECE = re.compile(r"""<(?:/?[a-zA-Z!?][^>"]*(?:"[^"]*"[^>"]*)*>)?|>""")
 
 
@@ -72,8 +73,8 @@ def lines(html: str) -> str:
     Pictures of emoji and smilies become their alt text. Preformatted text keeps its layout. Scripts, comments and other
     invisible content are left out.
     """
-    shown = html[:LONGEST]
-    written = _written(shown) if _HAS_OTHERS(shown) else _TAG.split(shown.replace("\n", " "))
+    markup = html[:LONGEST]
+    written = _written(markup) if _HAS_OTHERS(markup) else _TAG.split(markup.replace("\n", " "))
     text = "\n".join(filter(None, map(str.strip, written)))
     if "&" in text:
         text = _unescape(text)
@@ -123,11 +124,11 @@ def clean_html(html: str) -> str:
     return _PIECE.sub(_allowed, _UNSEEN.sub("", html[:LONGEST])).strip()
 
 
-def _allowed(found: re.Match[str]) -> str:
-    tag = found[0]
+def _allowed(match: re.Match[str]) -> str:
+    tag = match[0]
     name = _NAME.match(tag)
     if name is None:
-        return "&lt;" if tag == "<" else "&gt;" if tag == ">" else ""
+        return _ESCAPED.get(tag, "")
     word = name[2].lower()
     if word not in _KEPT:
         return ""
@@ -148,8 +149,8 @@ def _is_safe(address: str) -> bool:
     return _SAFE_ADDRESS.match(bare) is not None
 
 
-def _picture(found: re.Match[str]) -> str:
-    tag = found[0]
+def _picture(match: re.Match[str]) -> str:
+    tag = match[0]
     alt = _ALT.search(tag)
     if alt is None:
         return ""

@@ -90,7 +90,7 @@ def _table(names: str) -> dict[str, frozenset[int]]:
     for line in filter(None, names.split("\n")):
         for day, name in enumerate(line.split()):
             days.setdefault(name, set()).add(day)
-    return {name: frozenset(found) for name, found in days.items()}
+    return {name: frozenset(numbers) for name, numbers in days.items()}
 
 
 _NAMES: Final = _table(_FULL)
@@ -114,17 +114,17 @@ def weekdays_of(word: str) -> frozenset[int]:
 def weekdays_beside(before: str, behind: str) -> frozenset[int]:
     """Return the weekdays that the words right before and right behind a date may name."""
     for pattern, text in ((_BEFORE, before), (_BEHIND, behind)):
-        found = pattern.search(text)
-        if found and (days := weekdays_of(found[1])):
+        match = pattern.search(text)
+        if match and (days := weekdays_of(match[1])):
             return days
     return frozenset()
 
 
 def weekday_alone(plain: str) -> tuple[int, int] | None:
     """Return the weekday that a cleaned text names in full, or in short English, and where the word ends."""
-    for found in _EACH.finditer(plain):
-        word = found[0]
+    for match in _EACH.finditer(plain):
+        word = match[0]
         days = _NAMES.get(word) or (weekdays_of(word) if word in _ENGLISH else frozenset())
         if len(days) == 1:
-            return next(iter(days)), found.end()
+            return next(iter(days)), match.end()
     return None
