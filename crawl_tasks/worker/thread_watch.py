@@ -64,11 +64,14 @@ class ThreadWatch:
         """Remember the threads of some pages. A row of a list is news only of a thread that is short."""
         for items in batch:
             known = self._short[items.site] = short.get(items.site, frozenset())
-            keys = {post.post_id for post in items.posts if post.is_page or post.post_id in known}
-            keys |= {comment.post_id for comment in items.comments}
-            for key in keys:
+            read = {post.post_id for post in items.posts if post.is_page}
+            read |= {comment.post_id for comment in items.comments}
+            for key in read:
                 self._written.pop((items.site, key), None)
                 self._written[items.site, key] = now
+            # Where a board is scanned every few seconds, its rows must not put the count off for ever.
+            for key in known & {post.post_id for post in items.posts}:
+                self._written.setdefault((items.site, key), now)
         if (over := len(self._written) - MOST_WRITTEN) > 0:
             log.warning("threads are stored faster than their replies are counted", extra={"uncounted": over})
             for thread in list(self._written)[:over]:

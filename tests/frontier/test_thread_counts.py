@@ -58,6 +58,12 @@ class Storing:
         self._worker.run()
         return told(self._crawl.frontier)
 
+    def scan_at(self, now: float) -> None:
+        """Scan the boards and store what was read at a moment."""
+        self._crawl.scan()
+        self.now = now
+        self._worker.run()
+
 
 def replies(post: str, count: int) -> list[str]:
     return [f"{post}{turn:02} reply {turn}" for turn in range(count)]
@@ -104,6 +110,35 @@ def test_a_thread_that_stays_short_is_stored_and_asked_for_when_it_is_listed_aga
     crawl.forum.thread("1", *replies("1", 8))
 
     assert (stored, crawl.scan()) == (3, ["/list/1/1", "/post/1"])
+
+
+def test_each_new_reply_is_read_of_a_thread_that_stays_short(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    asked = []
+    for count in range(20, 32):
+        crawl.forum.board("1", 1, f"1 {count}")
+        crawl.forum.thread("1", *replies("1", count - 12))
+        asked.append("/post/1" in crawl.scan())
+        crawl.try_again()
+    unchanged = [crawl.scan() for _ in range(5)]
+
+    assert all(asked)
+    assert ["/list/1/1"] in unchanged, "each listing that shows nothing new would ask for it"
+
+
+def test_a_thread_that_is_gone_is_asked_for_at_once_with_each_new_reply_of_its_own_list(crawl: SmallCrawl) -> None:
+    """Another board's list, which shows an old number for ever, asks for nothing."""
+    crawl.publish("boards: [1, 2]\n")
+    asked = []
+    for count in range(1, 9):
+        crawl.forum.board("1", 1, f"1 {count}")
+        crawl.forum.board("2", 1, "1 1")
+        asked.append(crawl.scan().count("/post/1"))
+    quiet = [crawl.scan().count("/post/1") for _ in range(8)]
+
+    assert all(asked)
+    assert sum(asked) <= len(asked) + 3, "the other board's listings, after 1, 3 and 7 of both"
+    assert sum(quiet) <= 1
 
 
 def test_a_thread_that_lacks_more_than_a_few_replies_is_asked_for_once_more(crawl: SmallCrawl) -> None:
@@ -302,6 +337,21 @@ def test_a_thread_that_another_worker_stores_whole_is_named_no_more(crawl: Small
     mended = Storing(crawl, store).scan()
 
     assert (first != "", mended) == (True, "")
+
+
+def test_a_board_that_is_scanned_every_second_does_not_put_the_count_off(crawl: SmallCrawl, store: Store) -> None:
+    crawl.publish()
+    crawl.forum.board("1", 1, "1 27")
+    crawl.forum.thread("1", *replies("1", 9))
+    worker = Storing(crawl, store)
+    assert worker.scan() != ""
+
+    crawl.forum.thread("1", *replies("1", 28))
+    for visits in range(round(SETTLES_S) + 3):
+        crawl.forum.board("1", 1, f"1 28 2026-01-01 00:00:0{visits}")
+        worker.scan_at(worker.now + 1)
+
+    assert told(crawl.frontier) == ""
 
 
 def test_a_short_thread_whose_page_does_not_come_is_named_on(crawl: SmallCrawl, store: Store) -> None:

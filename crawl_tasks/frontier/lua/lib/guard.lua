@@ -21,6 +21,10 @@ local BUCKET = 96             -- mean members of a bucket: each search by patter
 local ADDRESSES, SOURCES = WIRE.mark.addresses, WIRE.mark.sources
 local ASKED, GONE, NONE = WIRE.mark.asked, WIRE.mark.gone, WIRE.mark.none
 
+-- Entries beside that of an address, as if of two boards more: how often it was listed unchanged, and the mark that it
+-- was listed with when it was found gone or in part.
+local HITS, WHEN_GONE = SOURCES, SOURCES + 1
+
 local function revision_of(mark) return (mark - mark % SOURCES) / SOURCES end
 
 local function guard_table(site, name)
@@ -287,12 +291,20 @@ local function admits_echo(t, older, thread, address, rest, mark, fingerprint)
   return not is_known, thread ~= nil
 end
 
--- Return the next mark of a page that was gone and is listed again, and whether to request it: at once the first time,
--- then after 1, 3, 7 .. listings (exponential backoff).
-local function gone_and_listed(mark)
+-- Return whether a list shows another revision of a page than it did when the page was found gone, or in part. Another
+-- board's list tells nothing of that: it may show an old revision for ever.
+local function is_changed_since(t, older, address, rest, mark)
+  local then_shown = revision_of(mark) > 0 and look_up_source(t, older, address, rest, WHEN_GONE, mark)
+  return then_shown and then_shown ~= mark and then_shown % SOURCES == mark % SOURCES
+end
+
+-- Return the next mark of a page that was gone and is listed again, and whether to request it: at once the first time and
+-- with each new revision, and unchanged after 1, 3, 7 .. listings (exponential backoff).
+local function gone_and_listed(mark, is_changed)
   local revision, source = revision_of(mark), mark % SOURCES
   local n, k = math.floor((revision - GONE) / 128), (revision - GONE) % 128
-  return (k > 0 and revision - 1 or ASKED + n) * SOURCES + source, k == 0
+  if is_changed or k == 0 then return (ASKED + n) * SOURCES + source, is_changed or 'again' end
+  return (revision - 1) * SOURCES + source, false
 end
 
 -- Tell the guard of scans that the list of a full pass showed another revision of a page than the last scan: a count
@@ -312,9 +324,9 @@ local function note_pass(site, stage, address, rest, mark, now)
 end
 
 -- Return whether to request a page again that is listed unchanged: 'again' at every so many-th listing, where the site
--- says so. The count has an entry of its own, as that of a board, which none has as the 16th.
+-- says so. The count has an entry of its own, as that of a board.
 local function is_hit_enough(site, t, older, address, rest)
-  local count, digits, bits, key, member = look_up_source(t, older, address, rest, SOURCES)
+  local count, digits, bits, key, member = look_up_source(t, older, address, rest, HITS)
   local hits = count and count + 1 or 1
   write_mark(t, hits < site.terms.guard_hits and hits or 0, digits, bits, key, member)
   return hits >= site.terms.guard_hits and 'again'
@@ -346,9 +358,9 @@ function guard_admits(site, stage, word, now, flag)
   end
   local last, revision, source, listed_by = revision_of(known), revision_of(mark), mark % SOURCES, known % SOURCES
   if last >= GONE and flag ~= '-' then
-    local listed, is_due = gone_and_listed(known)
+    local listed, is_due = gone_and_listed(known, is_changed_since(t, older, address, rest, mark))
     write_mark(t, listed, digits, bits, key, member)
-    return is_due and 'again', true
+    return is_due, true
   end
   if revision == 0 or revision == last then
     -- What this list says and another one said before is its own last word all the same.
@@ -381,6 +393,10 @@ function guard_gone(site, stage, word, now)
   local n = last >= ASKED and last < GONE and math.min(last - ASKED + 1, 7) or 0
   local waits = n > 0 and math.min(2 ^ n - 1, 127) or 0
   write_mark(guard.t, (GONE + 128 * n + waits) * SOURCES + known % SOURCES, digits, bits, key, member)
+  if revision_of(mark) == 0 then return end
+  mark = mark - mark % SOURCES + known % SOURCES  -- a request does not say which list named it: most have one
+  known, digits, bits, key, member = look_up_source(guard.t, guard.older, address, rest, WHEN_GONE)
+  if known ~= mark or not member then write_mark(guard.t, mark, digits, bits, key, member) end
 end
 
 -- Return whether an address was entered, of exact and rolling guards with any revision. Changes nothing.
