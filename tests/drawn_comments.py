@@ -64,7 +64,10 @@ def _said(number: int, at: int, parent: str = "") -> Said:
 
 
 class DrawnComments:
-    """The forum, and its truth: the posts, and the comments of each by id. With `is_framed` scripts draw all of it."""
+    """A forum whose own pages have posts, and scripts the comments. With `is_framed` scripts draw all of it.
+
+    Its truth: the posts, and the comments of each by id.
+    """
 
     def __init__(self, *, is_framed: bool = False, as_json: bool = True) -> None:
         self._is_framed, self._type = is_framed, "application/json" if as_json else "text/plain"

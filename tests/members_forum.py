@@ -41,6 +41,12 @@ login:
 CHROME = b"<a class=logout href='/logout?sid=%b'>Log out</a>"
 
 
+def session_of(visit: Visit) -> str:
+    """Return the session that a request names, empty where it names none."""
+    cookies = visit.headers.get("cookie", "").split("; ")
+    return next((cookie.removeprefix("sid=") for cookie in cookies if cookie.startswith("sid=")), "")
+
+
 class MembersForum:
     """The forum. Guests see the login form on boards, and no thread at all (404)."""
 
@@ -95,7 +101,7 @@ class MembersForum:
 
     def _page(self, visit: Visit) -> None:
         time.sleep(0.001)
-        sid = next((part[4:] for part in visit.headers.get("cookie", "").split("; ") if part.startswith("sid=")), "")
+        sid = session_of(visit)
         is_member = sid in self._members or visit.headers.get("authorization") == f"Bearer {self.password}"
         kind, _, rest = visit.target.strip("/").partition("/")
         chrome = CHROME % sid.encode() if is_member else b"<a href=/login>Log in</a>"

@@ -118,7 +118,7 @@ def _said(number: int, text: str) -> dict[str, object]:
 
 
 class ScriptForum:
-    """The forum, and its truth: threads by id, each with its comments."""
+    """A forum of which each page is a script, and its truth: threads by id, each with its comments."""
 
     def __init__(self, threads: int = 5, method: str = "GET") -> None:
         """Make a forum whose script asks its API by that method."""

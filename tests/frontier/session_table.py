@@ -45,7 +45,7 @@ from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.store_task import OutboxConsumer
 from crawl_tasks.worker.task_message import TaskMessage
 from tests.frontier.small_crawl import SmallCrawl, SmallForum
-from tests.members_forum import LOGIN, PASSWORD, MembersForum
+from tests.members_forum import LOGIN, PASSWORD, MembersForum, session_of
 from tests.unit.hostile_server import Visit
 
 ENDS = (
@@ -104,7 +104,10 @@ class Cell(NamedTuple):
 
 
 class TableForum(MembersForum):
-    """A forum of one board. `is_calm` until its sessions begin to end."""
+    """A board of threads with replies, whose sessions end and whose guests are answered as a cell of the table says.
+
+    `is_calm` until its sessions begin to end.
+    """
 
     def __init__(self, cell: Cell) -> None:
         super().__init__(THREADS)
@@ -135,7 +138,7 @@ class TableForum(MembersForum):
         return is_member and not is_over
 
     def _page(self, visit: Visit) -> None:
-        sid = next((part[4:] for part in visit.headers.get("cookie", "").split("; ") if part.startswith("sid=")), "")
+        sid = session_of(visit)
         path = visit.target.removeprefix("/api")
         kind, _, rest = path.strip("/").partition("/")
         is_member = self._is_member(sid, kind in ("list", "post"))

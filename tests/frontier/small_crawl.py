@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
@@ -88,6 +88,26 @@ class SmallForum:
             for post, replies, *at in map(str.split, rows)
         )
         self.pages[f"/list/{board}/{page}"] = (lines or "<p class=nothing>") + more
+
+    def whole_thread(self, post: str, comments: Sequence[str], *, rows: int, body: str = "hello") -> int:
+        """Write all pages of a thread with so many comments each; return their number."""
+        last = max(1, -(-len(comments) // rows))
+        for page in range(last, 0, -1):
+            shown = comments[(page - 1) * rows : page * rows]
+            self.thread(post, *shown, body=body, more=f"<b class=pages>{last}</b>")
+            if page > 1:
+                self.pages[f"/comment/{post}/{page}"] = self.pages[f"/post/{post}"]
+        return last
+
+    def whole_board(
+        self, board: str, lines: Sequence[str], *, rows: int, path: str = "", has_next: bool = True
+    ) -> None:
+        """Write all list pages of a board with so many rows each, below `path` where it is no usual one."""
+        for at in range(0, max(1, len(lines)), rows):
+            page, where = at // rows + 1, path or f"/list/{board}"
+            link = f"<a class=next href={where}/{page + 1}>next</a>"
+            self.board(board, page, *lines[at : at + rows], more=link * (has_next and at + rows < len(lines)))
+            self.pages[f"{where}/{page}"] = self.pages[f"/list/{board}/{page}"]
 
     def answer(self, visit: Visit) -> None:
         """Answer a request."""

@@ -34,8 +34,8 @@ class Thread:
         self.replies: list[tuple[str, str]] = []
 
 
-class Forum:
-    """Threads, changed by kind, and written as pages after each change."""
+class Threads:
+    """The threads of a small forum, changed by kind, and written as pages after each change."""
 
     def __init__(self, crawl: SmallCrawl, *, is_ordered: bool, has_etags: bool) -> None:
         self._crawl, self._is_ordered, self._has_etags = crawl, is_ordered, has_etags
@@ -77,18 +77,11 @@ class Forum:
         served = self._crawl.forum
         served.pages.clear()
         for number, thread in self.threads.items():
-            shown = [f"{key} {words}" for key, words in thread.replies]
-            pages = [shown[at : at + PAGE_ROWS] for at in range(0, max(1, len(shown)), PAGE_ROWS)]
-            for page in range(len(pages), 0, -1):
-                served.thread(number, *pages[page - 1], more=f"<b class=pages>{len(pages)}</b>")
-                if page > 1:
-                    served.pages[f"/comment/{number}/{page}"] = served.pages[f"/post/{number}"]
+            served.whole_thread(number, [f"{key} {words}" for key, words in thread.replies], rows=PAGE_ROWS)
         for board in BOARDS:
             own = [number for number, thread in self.threads.items() if thread.board == board]
             own.sort(key=lambda number: -self.threads[number].minute if self._is_ordered else -int(number))
-            for at in range(0, max(1, len(own)), PAGE_ROWS):
-                more = "<a class=next href=x>next</a>" * (at + PAGE_ROWS < len(own))
-                served.board(board, at // PAGE_ROWS + 1, *map(self._row, own[at : at + PAGE_ROWS]), more=more)
+            served.whole_board(board, [*map(self._row, own)], rows=PAGE_ROWS)
         served.etags = {path: f'"{hash(page)}"' for path, page in served.pages.items()} if self._has_etags else {}
 
     def _row(self, number: str) -> str:
@@ -100,7 +93,7 @@ class Forum:
 class Crawl:
     """The crawl of such a forum into a database."""
 
-    def __init__(self, crawl: SmallCrawl, forum: Forum, store: Store, path: Path) -> None:
+    def __init__(self, crawl: SmallCrawl, forum: Threads, store: Store, path: Path) -> None:
         self._crawl, self._forum, self._store, self._path = crawl, forum, store, path
         self.ever_gone: set[str] = set()
 
@@ -161,7 +154,7 @@ MEANWHILE = st.tuples(RUNS, st.integers(0, 20), CHANGES)
 STEPS = st.lists(st.one_of(CHANGES, CHANGES, RUNS, MEANWHILE), min_size=2, max_size=8)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=STEPS, is_ordered=st.booleans(), has_etags=st.booleans(), guard=st.sampled_from(("exact", "rolling", "bloom"))
 )
@@ -171,7 +164,7 @@ def test_after_full_passes_at_rest_the_rows_are_those_of_the_forum(
     client.flushall()  # the server is the run's own
     with TemporaryDirectory() as folder, small_forum() as served, Store(f"sqlite:///{folder}/crawl.db") as store:
         small = SmallCrawl(client, Frontier(client, "test"), served)
-        forum = Forum(small, is_ordered=is_ordered, has_etags=has_etags)
+        forum = Threads(small, is_ordered=is_ordered, has_etags=has_etags)
         forum.change([("begin", board, 0, 3) for board in BOARDS])
         forum.change([("reply", board, thread, 3) for board in BOARDS for thread in range(4) for _ in range(thread)])
         small.publish(SITE, f"{RULES}guard: {guard}\n")

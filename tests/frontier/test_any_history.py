@@ -88,8 +88,8 @@ class Thread:
         return f"before {self.replies[-1]}" if self.replies else "alone"
 
 
-class Forum:
-    """Two boards of threads, in the order of the last change, written as pages after each change."""
+class Threads:
+    """The threads of two boards of a small forum, in the order of the last change, written as pages after each."""
 
     def __init__(self, served: SmallForum, *, ends_with_404: bool) -> None:
         self._served, self._ends_with_404 = served, ends_with_404
@@ -124,22 +124,15 @@ class Forum:
                 self._write_thread(thread)
         for board in "12":
             own = sorted((one for one in self.threads if board in one.boards), key=lambda one: -one.last)
-            for at in range(0, max(1, len(own)), LIST_ROWS):
-                rows = (f"{one.number} {len(one.replies) + 100 * one.ghosts}" for one in own[at : at + LIST_ROWS])
-                more = "<a class=next href=x>next</a>" * (at + LIST_ROWS < len(own))
-                self._served.board(board, at // LIST_ROWS + 1, *rows, more=more)
+            rows = [f"{one.number} {len(one.replies) + 100 * one.ghosts}" for one in own]
+            self._served.whole_board(board, rows, rows=LIST_ROWS)
 
     def _write_thread(self, thread: Thread) -> None:
         pages, name = self._served.pages, str(thread.number)
-        shown = [thread.replies[at : at + PAGE_ROWS] for at in range(0, max(1, len(thread.replies)), PAGE_ROWS)]
-        more = f"<b class=pages>{len(shown)}</b>"
-        for page in range(len(shown), 0, -1):
-            rows = (f"{one} words of {one}" for one in shown[page - 1])
-            self._served.thread(name, *rows, body=thread.body, more=more)
-            pages[f"/comment/{name}/{page}"] = pages[f"/post/{name}"]
-        del pages[f"/comment/{name}/1"]
-        for beyond in range(len(shown) + 1, 1 if self._ends_with_404 else len(shown) + 12):
-            pages[f"/comment/{name}/{beyond}"] = pages.get(f"/comment/{name}/{len(shown)}", pages[f"/post/{name}"])
+        comments = [f"{reply} words of {reply}" for reply in thread.replies]
+        last = self._served.whole_thread(name, comments, rows=PAGE_ROWS, body=thread.body)
+        for beyond in range(last + 1, 1 if self._ends_with_404 else last + 12):
+            pages[f"/comment/{name}/{beyond}"] = pages.get(f"/comment/{name}/{last}", pages[f"/post/{name}"])
 
 
 class AnyHistory(RuleBasedStateMachine):
@@ -161,7 +154,7 @@ class AnyHistory(RuleBasedStateMachine):
         self._cells = [self._cell(number, cell) for number, cell in ((1, "a"), (2, "b"))]
         self._at = 0
         self._store = Store(self._database).open()
-        self._forum = Forum(self._served, ends_with_404=ends_with_404)
+        self._forum = Threads(self._served, ends_with_404=ends_with_404)
         for count in counts:
             self._forum.change("begin", 0, count)
             self._forum.change("reply", len(self._forum.threads) - 1, count)

@@ -18,8 +18,8 @@ freshness: {goal_s: 60, requests_s: 100}
 """
 
 
-class Forum:
-    """Threads of boards with the minutes of their last replies, written as pages after each change."""
+class Threads:
+    """The threads of a small forum with the minutes of their last replies, written as pages after each change."""
 
     def __init__(self, crawl: SmallCrawl, *, has_news_pages: bool) -> None:
         self._crawl, self._has_news_pages = crawl, has_news_pages
@@ -35,31 +35,16 @@ class Forum:
         self.threads[number] = (board, replies + 1, self._minute)
 
     def write(self) -> None:
+        served = self._crawl.forum
         newest = sorted(self.threads, key=lambda number: -self.threads[number][2])
         for number in newest:
-            self._write_thread(number)
+            comments = [f"{number}c{place} words" for place in range(self.threads[number][1])]
+            served.whole_thread(number, comments, rows=PAGE_ROWS)
         for board in BOARDS:
-            own = [number for number in newest if self.threads[number][0] == board]
-            self._write_list(board, "/list/" + board, own, PAGE_ROWS, has_pages=True)
-        self._write_list("news", "/news", newest, NEWS_ROWS, has_pages=self._has_news_pages)
-
-    def _write_thread(self, number: str) -> None:
-        """Write the pages of a thread, the last one first: the first is the post's own."""
-        comments = [f"{number}c{one} words" for one in range(self.threads[number][1])]
-        last = max(1, -(-len(comments) // PAGE_ROWS))
-        for page in range(last, 0, -1):
-            shown = comments[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-            self._crawl.forum.thread(number, *shown, more=f"<b class=pages>{last}</b>")
-            if page > 1:
-                self._crawl.forum.pages[f"/comment/{number}/{page}"] = self._crawl.forum.pages[f"/post/{number}"]
-
-    def _write_list(self, board: str, path: str, numbers: list[str], size: int, *, has_pages: bool) -> None:
-        for at in range(0, max(1, len(numbers)), size):
-            page = at // size + 1
-            has_more = has_pages and at + size < len(numbers)
-            more = f"<a class=next href={path}/{page + 1}>more</a>" * has_more
-            self._crawl.forum.board(board, page, *map(self._row, numbers[at : at + size]), more=more)
-            self._crawl.forum.pages[f"{path}/{page}"] = self._crawl.forum.pages[f"/list/{board}/{page}"]
+            own = [self._row(number) for number in newest if self.threads[number][0] == board]
+            served.whole_board(board, own, rows=PAGE_ROWS)
+        rows = [*map(self._row, newest)]
+        served.whole_board("news", rows, rows=NEWS_ROWS, path="/news", has_next=self._has_news_pages)
 
     def _row(self, number: str) -> str:
         _, replies, minute = self.threads[number]
@@ -95,7 +80,7 @@ Step = str | list[tuple[str, int]]
 STEPS = st.lists(st.one_of(POSTS, st.sampled_from((*BOARDS, "news", "news"))), max_size=10)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, last=POSTS, has_news_pages=st.booleans())
 def test_all_posts_are_found_once_each_board_was_scanned(
     client: redis.Redis, steps: list[Step], last: list[tuple[str, int]], has_news_pages: bool
@@ -103,7 +88,7 @@ def test_all_posts_are_found_once_each_board_was_scanned(
     client.flushall()  # the server is the run's own
     with small_forum() as served:
         crawl = SmallCrawl(client, Frontier(client, "test"), served)
-        forum = Forum(crawl, has_news_pages=has_news_pages)
+        forum = Threads(crawl, has_news_pages=has_news_pages)
         forum.write()
         crawl.publish(SITE, RULES)
         for step in [*steps, last, "news", *BOARDS]:

@@ -36,7 +36,10 @@ MAX_BACKLOG, SPAN = 400, 1600
 
 @dataclass
 class Forum:
-    """Boards in the order of the last replies. `posted` holds the time of each item, `stored` that of its fetch."""
+    """Boards in the order of the last replies, without a server: its clock is the number of requests so far.
+
+    `replies` holds the time of each item by thread, `delays` the time from each item to its fetch.
+    """
 
     threads: int
     draw: Random

@@ -15,7 +15,7 @@ from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.registry.site_publisher import publish_site
 from crawl_tasks.sites.loader import parse_site
 from tests.frontier.test_login import ALL, Members, _password  # noqa: F401  # the fixture sets the password
-from tests.members_forum import LOGIN, PASSWORD, MembersForum
+from tests.members_forum import LOGIN, PASSWORD, MembersForum, session_of
 from tests.unit.hostile_server import Visit
 
 API = """\
@@ -47,7 +47,7 @@ class ApiForum(MembersForum):
         return API.format(base=self.server.base, place=self.server.place) + login
 
     def _page(self, visit: Visit) -> None:
-        sid = next((part[4:] for part in visit.headers.get("cookie", "").split("; ") if part.startswith("sid=")), "")
+        sid = session_of(visit)
         is_member = sid in self._members
         kind, _, rest = visit.target.strip("/").partition("/")
         if kind in ("", "me"):

@@ -25,7 +25,10 @@ def asked(number: int) -> Request:
 
 
 class Forum:
-    """A forum whose pages say nothing of who asked, but 404 (a guest) and 201 (a member)."""
+    """A forum whose pages say nothing of who asked, but 404 (a guest) and 201 (a member).
+
+    It has no server: a test acts between a request and its answer, as another thread of the worker would.
+    """
 
     def __init__(self, frontier: Frontier, client: redis.Redis) -> None:
         self.frontier, self.client = frontier, client

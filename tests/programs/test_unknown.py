@@ -66,8 +66,8 @@ ALL = LAYOUTS | {
     "numbers around titles, and links to the last replies": TEXTBOARD,
     "a forum behind a link, in a directory with a number": E107,
 }
-LONG = {layout: [pytest.mark.long] * (place % 2) for place, layout in enumerate(ALL.values())}
-"""The marks of each layout: every second one is read in long runs only."""
+LONG = {layout: [pytest.mark.long] * (place % 3 > 0) for place, layout in enumerate(ALL.values())}
+"""The marks of each layout: every third one is read in short runs too."""
 ACTING = re.compile(rf"{GNUBOARD_ACTS}|{VANILLA_ACTS}|act=|/(?:signin|signup|login|anmelden)")
 """Addresses of these programs that change something, or ask a guest for a name."""
 CONTENT = small_forum(24)

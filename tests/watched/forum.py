@@ -85,6 +85,7 @@ comment:
 class Forum:
     """A forum of a few boards with a few threads each, which get new comments. `state` is its illness, empty for none.
 
+    It makes its pages when they are asked for, since a person ends and begins an illness in the middle of a crawl.
     The illnesses: those of `EVERYWHERE` and `STATUSES`, hanging, redesigned, textless, uncounted, miscounted,
     board_empty, empty, threads_gone, mislabelled. `robots` is the text of robots.txt, or its status.
     """
