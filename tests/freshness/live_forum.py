@@ -70,7 +70,8 @@ class Item:
 class LiveForum:
     """A forum that posts by the clock, from a seed, whatever the crawler does.
 
-    `log` holds the time and path of each request, `items` what was posted, in order. A board's threads stand with the newest reply first. The past of a board is as its rate makes it.
+    `log` holds the time and path of each request, `items` what was posted, in order. A board's threads stand with the
+    newest reply first. The past of a board is as its rate makes it.
     """
 
     boards: int
