@@ -21,7 +21,7 @@ _NAMES = (
     "redis-server redis-check-rdb redis-cli redis-benchmark openssl faketime setpriv docker npm node script pgbouncer"
 )
 PROGRAMS = frozenset(_NAMES.split())
-FIXTURES = frozenset(("postgres_server", "small_cluster", "certificate"))
+FIXTURES = frozenset(("postgres_server", "small_cluster"))
 """Fixtures of a whole session that ask once, for all tests."""
 POSTGRES = "CRAWL_TEST_POSTGRES_PROGRAMS"
 _AT_ONCE = 2_000

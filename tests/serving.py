@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from socketserver import TCPServer
 from typing import TYPE_CHECKING
 
-import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 if TYPE_CHECKING:
     from crawl_tasks.web.http_server import WebServer
@@ -39,18 +42,16 @@ def serving(server: TCPServer | WebServer, certificate: Path | None = None) -> I
 
 
 def signed_for(days: int, directory: Path, *names: str) -> Path:
-    """Make a certificate for names that holds for so many days, fewer than none: it has expired."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("no openssl to make a certificate with")
-    path, ask, listed = directory / "forum.pem", directory / "forum.csr", directory / "names"
-    listed.write_text("subjectAltName=" + ",".join(f"DNS:{name}" for name in names or ("forum.example",)))
-    new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", path]
-    for command in (
-        ["req", *new_key, "-subj", "/CN=forum.example", "-out", ask],
-        ["x509", "-req", "-in", ask, "-signkey", path, "-days", str(days), "-extfile", listed,
-         "-out", path.with_suffix(".crt")],
-    ):  # fmt: skip
-        subprocess.run([openssl, *command], check=True, capture_output=True)
-    path.write_text(path.read_text() + path.with_suffix(".crt").read_text())
+    """Make a certificate for names that signs itself and holds for so many days, fewer than none: it has expired."""
+    path, key, now = directory / "forum.pem", ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "forum.example")])
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=30))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName(map(x509.DNSName, names or ("forum.example",))), critical=False)
+        .sign(key, SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(secret + certificate.public_bytes(Encoding.PEM))
     return path

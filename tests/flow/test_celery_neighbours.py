@@ -59,10 +59,12 @@ def test_what_workers_of_others_have_at_hand_is_left_to_them(world: World) -> No
     [
         ("CELERY_BROKER_URL", "redis://nobody:secret@192.0.2.1/0", "CRAWL_REDIS_URL names the Redis"),
         ("CELERY_BROKER_READ_URL", "amqp://192.0.2.1//", "CRAWL_REDIS_URL names the Redis"),
-        ("CELERY_BROKER_WRITE_URL", "amqp://192.0.2.1//", "CRAWL_REDIS_URL names the Redis"),
-        ("CELERY_RESULT_BACKEND", "redis://192.0.2.1/1", "is not used here"),
+        pytest.param(
+            "CELERY_BROKER_WRITE_URL", "amqp://192.0.2.1//", "CRAWL_REDIS_URL names the Redis", marks=pytest.mark.long
+        ),
+        pytest.param("CELERY_RESULT_BACKEND", "redis://192.0.2.1/1", "is not used here", marks=pytest.mark.long),
         ("CELERY_CONFIG_MODULE", "another.project.celeryconfig", "is not used here"),
-        ("CELERY_LOADER", "another.project:Loader", "is not used here"),
+        pytest.param("CELERY_LOADER", "another.project:Loader", "is not used here", marks=pytest.mark.long),
     ],
 )
 def test_no_variable_of_another_project_leads_messages_elsewhere(

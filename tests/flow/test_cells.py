@@ -156,6 +156,7 @@ def test_a_dead_cell_stops_its_own_sites_and_they_go_on_when_it_is_back(fleet: F
     fleet.require_sound("ab")
 
 
+@pytest.mark.long
 def test_a_cell_is_added_while_the_sites_are_crawled_and_takes_only_its_share(fleet: Fleet) -> None:
     before = {name: home_of(name, "ab") for name in NAMES}
     after = {name: home_of(name, "abc") for name in NAMES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -129,7 +130,7 @@ def test_a_decision_that_the_database_does_not_take_waits_in_redis(
 ) -> None:
     command("pause", "two")
     store_once(frontier, url)
-    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
         connection.execute("create trigger full before insert on decisions begin select raise(abort, 'full'); end")
 
     said = command("pause", "one", "--why", "x")

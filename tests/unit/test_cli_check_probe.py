@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def problems(tmp_path: Path, redis_url: str, *options: str) -> dict[str, str]:
 def test_a_database_that_is_locked_is_told_as_locked(
     database: Path, tmp_path: Path, client: redis.Redis, redis_server: RedisServer
 ) -> None:
-    with sqlite3.connect(database, isolation_level=None) as other:
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         found = problems(tmp_path, redis_server.url)
         other.execute("ROLLBACK")
@@ -56,7 +57,7 @@ def test_a_probe_leaves_nothing_and_fails_where_a_disk_is_full(database: Path) -
     size = database.stat().st_size
     with Store(f"sqlite:///{database}").open(create=False) as store:
         store.database.probe(1.0)
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection:
         assert connection.execute("SELECT count(*) FROM sites").fetchone() == (0,)
 
     # A limit of the size of files stands for a disk that is full: the write fails in the same place.

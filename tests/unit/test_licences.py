@@ -33,7 +33,7 @@ def needed(name: str, found: set[str]) -> set[str]:
 def licence_of(name: str) -> str:
     about = metadata.metadata(name)
     named = [one.rpartition(":: ")[2] for one in about.get_all("Classifier") or () if one.startswith("License ::")]
-    return str(about["License-Expression"] or "; ".join(named) or about["License"])
+    return str(about.get("License-Expression") or "; ".join(named) or about.get("License"))
 
 
 @pytest.mark.parametrize("name", sorted(needed("crawl-tasks", set()) - {"crawl-tasks"}))

@@ -155,8 +155,9 @@ def test_the_exporter_serves_metrics_json_and_health(base: str) -> None:
     assert "crawl_pages_total" in get(f"{base}/metrics")
     assert json.loads(get(f"{base}/api/snapshot"))["sites"][0]["site"] == "tiny"
     assert get(f"{base}/healthz") == "ok\n"
-    with pytest.raises(urllib.error.HTTPError, match="404"):
+    with pytest.raises(urllib.error.HTTPError, match="404") as refused:
         get(f"{base}/nothing")
+    refused.value.close()
 
 
 def test_many_who_ask_at_once_share_one_look(frontier: Frontier) -> None:
