@@ -38,12 +38,12 @@ def language_of(text: str) -> str:
     # Japanese is written with Chinese characters too, but never without kana.
     if counts["kana"] * 10 > counts["zh"]:
         counts["kana"] += counts.pop("zh")
-    found = max(counts, key=lambda name: counts[name])
-    if not counts[found]:
+    likeliest = max(counts, key=lambda name: counts[name])
+    if not counts[likeliest]:
         return UNKNOWN
-    if found == "latin":
+    if likeliest == "latin":
         words = _WORD.findall(text.lower())
         return "en" if sum(word in _ENGLISH for word in words) * 6 >= len(words) else UNKNOWN
-    if found == "ru":
+    if likeliest == "ru":
         return "uk" if _UKRAINIAN.search(text) else "ru"
-    return "ja" if found == "kana" else found
+    return "ja" if likeliest == "kana" else likeliest

@@ -42,8 +42,8 @@ class ItemPipeline:
             kept += self._through(post, request, dropped, tell_drop)
         for comment in parsed.items.comments:
             kept += self._through(comment, request, dropped, tell_drop)
-        posts = tuple(one for one in kept if isinstance(one, Post))
-        comments = tuple(one for one in kept if isinstance(one, Comment))
+        posts = tuple(item for item in kept if isinstance(item, Post))
+        comments = tuple(item for item in kept if isinstance(item, Comment))
         items = parsed.items._replace(posts=posts, comments=comments)
         return parsed._replace(items=items, dropped=tuple(sorted(dropped.items())))
 
@@ -54,17 +54,25 @@ class ItemPipeline:
         items: Sequence[Item] = (item,)
         for of, run in self._steps:
             passed: list[Item] = []
-            for one in items:
-                kind = StepKind.POST if isinstance(one, Post) else StepKind.COMMENT
-                given = run(one, request) if kind in of else one
-                if isinstance(given, DropItem):
-                    dropped[given.slug] += 1
-                    if tell_drop is not None:
-                        tell_drop(one, given.slug)
+            for earlier in items:
+                kind = StepKind.POST if isinstance(earlier, Post) else StepKind.COMMENT
+                given = run(earlier, request) if kind in of else earlier
+                if isinstance(given, Post | Comment):
+                    passed.append(given)
+                elif not isinstance(given, DropItem):
+                    passed += given
                 else:
-                    passed += (given,) if isinstance(given, Post | Comment) else given
+                    _note_drop(earlier, given, dropped, tell_drop)
             items = passed
         return items
+
+
+def _note_drop(
+    item: Item, verdict: DropItem, dropped: Counter[str], tell_drop: Callable[[Item, str], None] | None
+) -> None:
+    dropped[verdict.slug] += 1
+    if tell_drop is not None:
+        tell_drop(item, verdict.slug)
 
 
 def _compiled(step: ItemStep, site: Site) -> Step:
@@ -78,7 +86,7 @@ def _compiled(step: ItemStep, site: Site) -> Step:
     def run(item: Item, request: Request) -> Given:
         offers = {"item": item, "site": site, "request": request}
         try:
-            return _checked(function(**{one: offers[one] for one in wanted}))
+            return _checked(function(**{parameter: offers[parameter] for parameter in wanted}))
         except PageError:
             raise
         except Exception as error:
@@ -98,10 +106,10 @@ def _checked(given: object) -> Given:
     if given is None or isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise TypeError(f"it returned {type(given).__name__}; return the item, DropItem(reason) or several items")
     # A generator may never end, so no more than one beyond the limit is taken.
-    found = tuple(islice(given, MOST + 1))
-    if len(found) > MOST:
+    items = tuple(islice(given, MOST + 1))
+    if len(items) > MOST:
         raise ValueError(f"it made more than {MOST} items of one")
-    for one in found:
-        if not isinstance(one, Post | Comment):
-            raise TypeError(f"it gave a {type(one).__name__}; give Post or Comment")
-    return tuple(map(checked_item, found))
+    for item in items:
+        if not isinstance(item, Post | Comment):
+            raise TypeError(f"it gave a {type(item).__name__}; give Post or Comment")
+    return tuple(map(checked_item, items))

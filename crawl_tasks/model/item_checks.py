@@ -35,7 +35,9 @@ def checked_item(item: Given) -> Given:
 
 
 def _id_of(item: Forum | Post | Comment) -> str:
-    return "forum_id" if isinstance(item, Forum) else "post_id" if isinstance(item, Post) else "comment_id"
+    if isinstance(item, Forum):
+        return "forum_id"
+    return "post_id" if isinstance(item, Post) else "comment_id"
 
 
 def _remedy(check: Callable[[object], object], value: object) -> str:
@@ -107,9 +109,9 @@ def _json(value: object) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [_json(one) for one in value]
+        return [_json(part) for part in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {whole_text(name): _json(one) for name, one in value.items()}
+        return {whole_text(name): _json(part) for name, part in value.items()}
     raise TypeError("texts, numbers, lists and dicts alone as its values")
 
 

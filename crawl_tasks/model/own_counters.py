@@ -31,10 +31,14 @@ def count(site: str, name: str, by: int = 1) -> None:
 def take_counted() -> dict[str, dict[str, int]]:
     """Return the counts since the last call, by site and name."""
     with _lock:
-        taken = {site: {name: n for name, n in names.items() if n} for site, names in _counted.items()}
+        taken = {site: _nonzero(names) for site, names in _counted.items()}
         for names in _counted.values():
             names.subtract({name: names[name] for name in names})
     return {site: names for site, names in taken.items() if names}
+
+
+def _nonzero(names: Counter[str]) -> dict[str, int]:
+    return {name: count for name, count in names.items() if count}
 
 
 def put_back(counted: dict[str, dict[str, int]]) -> None:

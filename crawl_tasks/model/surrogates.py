@@ -46,24 +46,24 @@ def whole_parsed(parsed: Parsed) -> Parsed:
     return Parsed._make(map(_whole, parsed))
 
 
-def _whole_escape(found: re.Match[str]) -> str:
-    escape = found[0]
+def _whole_escape(match: re.Match[str]) -> str:
+    escape = match[0]
     # Six characters are one escape. Without a second one, that is half a character.
-    return r"\ufffd" if len(escape) == 6 and found[1] is None else escape
+    return r"\ufffd" if len(escape) == 6 and match[1] is None else escape
 
 
 def _whole(value: object) -> object:
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, tuple):
-        parts = [_whole(one) for one in value]
+        parts = [_whole(part) for part in value]
         if all(new is old for new, old in zip(parts, value, strict=True)):
             return value
         # A named tuple takes its fields one by one, so that its own _make must build the copy.
         make = getattr(type(value), "_make", tuple)
         return make(parts)
     if isinstance(value, list):
-        return [_whole(one) for one in value]
+        return [_whole(part) for part in value]
     if isinstance(value, dict):
-        return {_whole(name): _whole(one) for name, one in value.items()}
+        return {_whole(name): _whole(part) for name, part in value.items()}
     return value

@@ -83,13 +83,13 @@ class Check:
 
     def run(self, *, mend: bool = False) -> list[Finding]:
         """Return the findings, the mended ones first."""
-        mended = [found for found in self._look(mend=True) if found.location.is_mended] if mend else []
+        mended = [finding for finding in self._look(mend=True) if finding.location.is_mended] if mend else []
         first = list(dict.fromkeys(self._look(mend=False)))
         if not first:
             return mended
         time.sleep(SECOND_LOOK_S)
         again = set(self._look(mend=False))
-        return mended + [found for found in first if found in again]
+        return mended + [finding for finding in first if finding in again]
 
     def disagreements(self) -> Iterator[Problem]:
         """Yield the disagreements of lists and threads at sites where nothing is open or unstored."""
@@ -102,40 +102,40 @@ class Check:
             if Inspector(self._frontier).count_requests(site).open:
                 continue
             for kind, count in ((UNREAD_REVISIONS, unread_revisions), (OTHER_COUNTS, other_counts)):
-                if found := count(store, site):
-                    yield kind.problem(site, count=found)
+                if number := count(store, site):
+                    yield kind.problem(site, count=number)
 
     def _look(self, *, mend: bool) -> Iterator[Finding]:
         store, audit = self._store, self._admin.audit
-        loss = loss_of(self._frontier, store) if store is not None else LedgerState.WHOLE
-        if store is not None and loss:
-            flaw, where = Violation.OTHER_LEDGER if loss.halts else Violation.OLDER_LEDGER, str(loss)
-            if loss is LedgerState.LOST:
-                where = f"{self._admin.restore.epoch() or 'none'}, not {store.epoch(self._frontier.ledger)}"
-            yield Finding("", Location(flaw, where))
+        if store is not None and (loss := loss_of(self._frontier, store)):
             # Every further flaw would follow from this one.
+            yield self._lost(store, loss)
             return
         sites = self._frontier.sites.names()
         kept_sites = store.kept_sites(self._frontier.ledger) if store is not None else {}
         for site in sorted(kept_sites.keys() - {*sites, *self._elsewhere}):
             yield Finding(site, Location(Violation.BLANK_SITE, "not published"))
         for site in self._sites or sites:
-            for location in self._look_at(site, mend=mend):
-                yield Finding(site, location)
+            yield from (Finding(site, location) for location in self._look_at(site, mend=mend))
         for of in ("unacked", "claims"):
             for location in audit.pairs(of, mend=mend):
                 yield Finding("", replace(location, where=f"{of} {location.where}"))
-        for site, location in audit.items(self._sites or sites):
-            yield Finding(site, location)
+        yield from (Finding(site, location) for site, location in audit.items(self._sites or sites))
         if store is not None:
             yield from self._ahead(store, mend=mend)
 
+    def _lost(self, store: Store, loss: LedgerState) -> Finding:
+        flaw, where = Violation.OTHER_LEDGER if loss.halts else Violation.OLDER_LEDGER, str(loss)
+        if loss is LedgerState.LOST:
+            where = f"{self._admin.restore.epoch() or 'none'}, not {store.epoch(self._frontier.ledger)}"
+        return Finding("", Location(flaw, where))
+
     def _ahead(self, store: Store, *, mend: bool) -> Iterator[Finding]:
         now = self._frontier.clock_ms() / 1000
-        found = store.ahead(now)
-        if found and mend:
+        tables = store.ahead(now)
+        if tables and mend:
             store.bring_back(now)
-        for site, table in found:
+        for site, table in tables:
             yield Finding(site, Location(Violation.FUTURE, table, is_mended=mend))
 
     def _look_at(self, site: str, *, mend: bool) -> Iterator[Location]:
@@ -191,10 +191,10 @@ class Check:
     def _never_fetched(self, site: str, open_pages: Collection[int]) -> Iterator[Location]:
         if self._store is None:
             return
-        found = unstored_pages(self._frontier, self._store, site, open_pages)
+        pages = unstored_pages(self._frontier, self._store, site, open_pages)
         # The same pages as at the look before: of a running crawl there may be others each time.
-        found &= self._unstored_pages.setdefault(site, found)
-        for stage in sorted({stage for stage, _ in found}):
+        pages &= self._unstored_pages.setdefault(site, pages)
+        for stage in sorted({stage for stage, _ in pages}):
             yield Location(Violation.UNSTORED_PAGE, stage)
 
 

@@ -72,14 +72,14 @@ def known_sites(frontier: Frontier, store: Store, cells: Cells | None = None) ->
     removals = [decision for decision in store.decisions(frontier.ledger) if decision.is_removal]
     began_ms, since_ms = Admin(frontier).decisions.began_ms, frontier.sites.watched_since_ms
     # A Redis that is older than the database may have a site that was removed since, and lacks the decision.
-    removed = {one.site for one in removals if max(began_ms(one.site), since_ms(one.site)) <= one.at_ms}
-    # A recovery that was cut off is finished in the cell where it began.
-    begun = {one.cell: Admin(one).restore.half_built() for one in cells}
-    elsewhere = {
-        name
-        for one in cells
-        for name in (*one.sites.names(), *one.sites.leaving(), *(begun[one.cell] if one is not frontier else ()))
+    removed = {
+        removal.site for removal in removals if max(began_ms(removal.site), since_ms(removal.site)) <= removal.at_ms
     }
+    # A recovery that was cut off is finished in the cell where it began.
+    begun = {other.cell: Admin(other).restore.half_built() for other in cells}
+    elsewhere = set[str]()
+    for other in cells:
+        elsewhere.update(other.sites.names(), other.sites.leaving(), begun[other.cell] if other is not frontier else ())
     kept = {
         name: text
         for name, text in store.kept_sites(frontier.ledger).items()
@@ -161,12 +161,14 @@ class Rebuild:
         # The order makes an end half-way harmless: `wipe` pauses the sites first, so that no worker takes a lease from
         # a half-built ledger, and the epoch comes last, so that the ledger counts as lost until all of it is there.
         # Operators' decisions come before everything else, so that a rebuild that ends half-way has them already.
-        elsewhere = {name for one in self._cells if one is not self._frontier for name in one.sites.names()}
+        elsewhere = set[str]()
+        for other in self._cells:
+            elsewhere.update(other.sites.names() if other is not self._frontier else ())
         self._admin.decisions.restore(
-            one
-            for one in self._store.decisions(self._frontier.ledger)
-            if one.site in sites
-            or (one.site not in elsewhere and home_of(one.site, self._cells.names) == self._frontier.cell)
+            decision
+            for decision in self._store.decisions(self._frontier.ledger)
+            if decision.site in sites
+            or (decision.site not in elsewhere and home_of(decision.site, self._cells.names) == self._frontier.cell)
         )
         self._keep_texts(sites)
         for name in sites:

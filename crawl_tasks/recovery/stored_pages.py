@@ -35,19 +35,19 @@ def unstored_pages(frontier: Frontier, store: Store, site: str, open_pages: Coll
     published = read_or_none(text) if text else None
     if published is None or any(board.kind is not BoardKind.LIST for board in published.own_boards):
         return set()
-    found = {(stage, entry) for stage in _STAGES for entry in audit.guard_entries(site, stage)}
+    unstored = {(stage, entry) for stage in _STAGES for entry in audit.guard_entries(site, stage)}
     # Looked at behind the guard: what was done before this is stored, unless it waits.
     if frontier.outbox.size() > 0 or Admin(frontier).failed.items.size() > 0:
         return set()
-    parts = min(len(found) // MOST_AT_ONCE + 1, PARTS)
+    parts = min(len(unstored) // MOST_AT_ONCE + 1, PARTS)
     for part in range(parts):
         known = {number for number in open_pages if _part_of(number, parts) == part}
         for page in remembered(store, site):
             number = guard_address(page.request.stage, page.request.key, page.request.page)
             if _part_of(number, parts) == part:
                 known.add(number)
-        found -= {(stage, entry) for stage, entry in found if _is_of(entry, known)}
-    return found
+        unstored -= {(stage, entry) for stage, entry in unstored if _is_of(entry, known)}
+    return unstored
 
 
 def _part_of(number: int, parts: int) -> int:

@@ -38,9 +38,9 @@ def login_policy(site: Site, headers: Mapping[str, str]) -> LoginPolicy | None:
         return None
     # A key that is not set: with it, workers of two versions would take each other's session for another login's.
     unset = set() if spec.not_secret else {"not_secret"}
-    told = f"{site.base} {spec.model_dump_json(by_alias=True, exclude=unset)}"
+    terms = f"{site.base} {spec.model_dump_json(by_alias=True, exclude=unset)}"
     return LoginPolicy(
-        name=f"{site.name} {hashlib.sha256(told.encode()).hexdigest()[:16]}",
+        name=f"{site.name} {hashlib.sha256(terms.encode()).hexdigest()[:16]}",
         origin=origin_of(site.base),
         log_in=_log_in(site, spec, headers),
         cookies=_cookies(site, spec),
@@ -101,8 +101,8 @@ def _filled(page: Fetched, site: Site, headers: Mapping[str, str], values: Mappi
     """
     document = Document(page, site.encoding)
     secrets = site.login.secrets if site.login else {}
-    forms = (one for one in document.xml.iter("form") if isinstance(one, FormElement))
-    form = next((one for one in forms if secrets.keys() <= set(one.fields.keys())), None)
+    forms = (element for element in document.xml.iter("form") if isinstance(element, FormElement))
+    form = next((candidate for candidate in forms if secrets.keys() <= set(candidate.fields.keys())), None)
     if form is None:
         raise LoginRefused(f"{page.url} has no form with the fields {', '.join(secrets)}")
     target = document.absolute(form.get("action") or page.url)
@@ -135,7 +135,7 @@ def _by_function(site: Site, name: str) -> LogIn:
     def log_in(send: Send) -> Mapping[str, str]:
         offers = {"send": send, "site": site}
         try:
-            given = function(**{one: offers[one] for one in wanted}) or {}
+            given = function(**{parameter: offers[parameter] for parameter in wanted}) or {}
             if not isinstance(given, dict):
                 raise TypeError(f"it returned {type(given).__name__}; return a dict of headers, or None")
             check_headers(given)

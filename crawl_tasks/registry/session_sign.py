@@ -28,18 +28,18 @@ Test = Callable[[Where, Document], bool]
 
 def member_test(site: Site, spec: SiteLogin) -> Callable[[Fetched], bool]:
     """Return the test whether a page, as that of `check`, has the sign of `success`."""
-    found, addresses = compile_test(spec.success, ParseContext(site).want()), Addresses(site)
+    has_sign, addresses = compile_test(spec.success, ParseContext(site).want()), Addresses(site)
     is_json = spec.success.json_path is not None
 
     def is_member(page: Fetched) -> bool:
         document = Document(page, site.encoding)
-        if not _can_hold(spec.success, page) or not _finds(found, document, is_json=is_json):
+        if not _can_hold(spec.success, page) or not _finds(has_sign, document, is_json=is_json):
             return False
         if is_json or not _is_html(page):
             return True
         # A front page lists the last threads, and the address of one has the words of its title.
         _cut_threads(document, addresses, is_by_tree=spec.success.css is not None)
-        return found(document.root, document)
+        return has_sign(document.root, document)
 
     return is_member
 
@@ -50,13 +50,26 @@ def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign
     A sign that only the records of a page hold says nothing: who writes a post could put it there. An API's answers
     need not have the sign of its check page. Where one of a stage had it once, all of them have it.
     """
-    want = ParseContext(site).want()
-    walls = {stage: compile_test(terms.login_when, want) for stage, terms in site.stages.items() if terms.login_when}
-    written = {stage: tuple(_written_by_people(site, stage)) for stage in Stage}
-    found, is_json = compile_test(spec.success, want), spec.success.json_path is not None
-    signed: set[Stage] = set()
+    return _SignReader(site, spec).read
 
-    def signs(page: Fetched, stage: Stage) -> Sign:
+
+class _SignReader:
+    """Reader of the signs on pages of one site."""
+
+    def __init__(self, site: Site, spec: SiteLogin) -> None:
+        want = ParseContext(site).want()
+        self._site = site
+        self._success = spec.success
+        self._has_sign = compile_test(spec.success, want)
+        self._is_json = spec.success.json_path is not None
+        self._walls = {
+            stage: compile_test(terms.login_when, want) for stage, terms in site.stages.items() if terms.login_when
+        }
+        self._written = {stage: tuple(_written_by_people(site, stage)) for stage in Stage}
+        self._signed: set[Stage] = set()
+
+    def read(self, page: Fetched, stage: Stage) -> Sign:
+        """Return the sign of a page."""
         if page.status in (401, 403) or page.was_denied:
             return Sign.GUEST
         if page.is_unchanged:
@@ -66,23 +79,29 @@ def member_signs(site: Site, spec: SiteLogin) -> Callable[[Fetched, Stage], Sign
         if not is_denied and not 200 <= page.status < 300:
             return Sign.NONE
         # The only tree of the page, which is parsed where a test asks for it.
-        document = Document(page, site.encoding)
-        is_walled = not is_denied and stage in walls
-        if is_walled and _finds(walls[stage], document, is_json=site.stages[stage].format is Format.JSON):
+        document = Document(page, self._site.encoding)
+        if not is_denied and self._has_wall(document, stage):
             return Sign.GUEST
-        is_signed = _is_html(page) and not is_json
-        if not _can_hold(spec.success, page) or not _finds(found, document, is_json=is_json):
-            return Sign.GUEST if is_denied or is_signed or stage in signed else Sign.NONE
-        if not is_signed:
-            signed.add(stage)
-            return Sign.GUEST if is_denied else Sign.MEMBER
-        _cut(document, written[stage], is_by_tree=spec.success.css is not None)
-        if found(document.root, document):
+        has_sign = _can_hold(self._success, page) and _finds(self._has_sign, document, is_json=self._is_json)
+        if _is_html(page) and not self._is_json:
+            return self._on_html(page, document, stage, has_sign=has_sign)
+        if not has_sign:
+            return Sign.GUEST if is_denied or stage in self._signed else Sign.NONE
+        self._signed.add(stage)
+        return Sign.GUEST if is_denied else Sign.MEMBER
+
+    def _has_wall(self, document: Document, stage: Stage) -> bool:
+        wall = self._walls.get(stage)
+        return wall is not None and _finds(wall, document, is_json=self._site.stages[stage].format is Format.JSON)
+
+    def _on_html(self, page: Fetched, document: Document, stage: Stage, *, has_sign: bool) -> Sign:
+        if not has_sign:
+            return Sign.GUEST
+        _cut(document, self._written[stage], is_by_tree=self._success.css is not None)
+        if self._has_sign(document.root, document):
             # The session of a drawn page may have ended between its frame and what its scripts asked for.
             return Sign.NONE if page.is_rendered else Sign.MEMBER
-        return Sign.GUEST if is_denied else Sign.NONE
-
-    return signs
+        return Sign.GUEST if page.status in _DENIALS else Sign.NONE
 
 
 def _can_hold(success: Rule, page: Fetched) -> bool:
@@ -106,18 +125,20 @@ def _finds(test: Test, document: Document, *, is_json: bool) -> bool:
 
 def _written_by_people(site: Site, stage: Stage) -> Iterator[str]:
     """Yield the selectors of what people write on pages of a stage: rows, posts and comments."""
+    for rule in _rules_of_people(site, stage):
+        for variant in rule.walk() if rule is not None else ():
+            if variant.css is not None and variant.json_path is None:
+                yield variant.css
+
+
+def _rules_of_people(site: Site, stage: Stage) -> list[Rule | None]:
+    if stage is Stage.LIST:
+        return [site.list.record]
+    if stage is Stage.COMMENT:
+        return [site.comment.record if site.comment is not None else None]
     inside = site.post.comments or site.comment
     comments = inside.record if inside is not None else None
-    if stage is Stage.LIST:
-        rules = [site.list.record]
-    elif stage is Stage.COMMENT:
-        rules = [site.comment.record if site.comment is not None else None]
-    else:
-        rules = [site.post.record, comments, site.post.fields.get("body"), site.post.fields.get("body_html")]
-    for rule in rules:
-        for one in rule.walk() if rule is not None else ():
-            if one.css is not None and one.json_path is None:
-                yield one.css
+    return [site.post.record, comments, site.post.fields.get("body"), site.post.fields.get("body_html")]
 
 
 def _cut_threads(document: Document, addresses: Addresses, *, is_by_tree: bool) -> None:

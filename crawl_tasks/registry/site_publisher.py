@@ -83,7 +83,8 @@ def _signature(site: Site) -> str:
     # All boards would take a second. Another program gives other terms to all of them, and so to the first ones.
     addresses = Addresses(site)
     first = [
-        (_terms_of_board(site, one, addresses), _full_line(site, one, addresses)) for one in site.first_boards(_SAMPLE)
+        (_terms_of_board(site, board, addresses), _full_line(site, board, addresses))
+        for board in site.first_boards(_SAMPLE)
     ]
     text = f"{site.version} {first}"
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -101,13 +102,13 @@ def _readdress(frontier: Frontier, site: Site, old: OldAddresses) -> int:
     """Ask again for failed pages whose address follows from the site file, and is another one now."""
     new, failed = Addresses(site), Admin(frontier).failed.requests
     moved = []
-    for one in failed.list(Selection(site.name)):
-        request = one.request
+    for entry in failed.list(Selection(site.name)):
+        request = entry.request
         place = request.stage, request.key, request.page
         # An address from a link may differ from that of the template. A board's first page never comes from a link.
         is_ours = place[::2] == (Stage.LIST, 1) or old.gave(request)
         if is_ours and (address := new.of(*place)) not in (None, request.address):
-            moved.append((one, address))
+            moved.append((entry, address))
     return failed.readdress(moved)
 
 
@@ -176,9 +177,9 @@ def _budget_and_goal(site: Site) -> str:
 def _news_pages(site: Site) -> list[Board]:
     """Return the pages that tell of all news, without a front page that is only read for new boards."""
     kinds = TELLS_ALL if site.front is not None else {BoardKind.NEWS}
-    found = [board for board in site.own_boards if board.kind in kinds]
-    has_news = any(board.kind is BoardKind.NEWS for board in found)
-    return [board for board in found if board.kind is BoardKind.NEWS or not has_news or board.interval_s is None]
+    boards = [board for board in site.own_boards if board.kind in kinds]
+    has_news = any(board.kind is BoardKind.NEWS for board in boards)
+    return [board for board in boards if board.kind is BoardKind.NEWS or not has_news or board.interval_s is None]
 
 
 def _requests_s(site: Site) -> float:
@@ -208,9 +209,11 @@ def board_terms(site: Site) -> list[BoardTerms]:
     period_ms, count = round(site.interval.full_pass_s * 1000), len(terms)
     return [
         replace(
-            one, full_line=_full_line(site, board, addresses), full_first_ms=period_ms * (count + place) // (2 * count)
+            own_terms,
+            full_line=_full_line(site, board, addresses),
+            full_first_ms=period_ms * (count + place) // (2 * count),
         )
-        for place, (one, board) in enumerate(zip(terms, site.boards, strict=True))
+        for place, (own_terms, board) in enumerate(zip(terms, site.boards, strict=True))
     ]
 
 
@@ -231,7 +234,7 @@ def _terms_of_board(site: Site, board: Board, addresses: Addresses) -> BoardTerm
         if "min_s" not in site.interval.model_fields_set:  # a default must not forbid what the goal asks for
             min_s = min(min_s, (board.goal_s or (site.freshness or Freshness()).goal_s) / 2)
         if board.goal_s is not None:
-            min_s, start_s, max_s = (min(one, board.goal_s) for one in (min_s, start_s, max_s))
+            min_s, start_s, max_s = (min(bound_s, board.goal_s) for bound_s in (min_s, start_s, max_s))
     if site.revisits_by is Schedule.PRICED and board.kind in NEWS_SHARE and board in _news_pages(site):
         start_s = min_s = max_s = _news_interval_s(site, board.kind)
     if board.interval_s is not None:

@@ -93,14 +93,14 @@ def secret_headers(site: Site, environment: Mapping[str, str]) -> dict[str, str]
         ConfigError: a variable is not set, or holds characters that no header may have.
     """
     # Site files are published to Redis and kept in the database. So they name the variables and never the secrets.
-    found = {}
+    headers = {}
     for header, variable in site.secret_headers.items():
         value = forum_variable(environment, variable)
         if not value or not HEADER_VALUE.fullmatch(value):
             why = "is not printable ASCII on one line" if value else "is not set"
             raise ConfigError(f"site {site.name}: {variable}, for the header {header}, {why} in this process")
-        found[header] = value
-    return found
+        headers[header] = value
+    return headers
 
 
 def site_proxy(site: Site, environment: Mapping[str, str]) -> Proxy | None:

@@ -61,9 +61,9 @@ def _body(request: Request, spec: StageSpec) -> tuple[str, bytes]:
 def _without_placeholders(address: str, spec: StageSpec) -> str:
     """Return an address without the parameters that only tell pages apart: the body says these."""
     templates = [text for text in (spec.address, spec.first_address) if text]
-    told = {name for text in templates for name, value in parse_qsl(urlsplit(text).query) if "{" in value}
+    by_body = {name for text in templates for name, value in parse_qsl(urlsplit(text).query) if "{" in value}
     where = urlsplit(address)
-    kept = [part for part in where.query.split("&") if part and part.partition("=")[0] not in told]
+    kept = [part for part in where.query.split("&") if part and part.partition("=")[0] not in by_body]
     return where._replace(query="&".join(kept)).geturl()
 
 
@@ -79,15 +79,15 @@ def _filled_text(text: str, request: Request) -> str | int:
     whole = _PLACEHOLDER.fullmatch(text)
     if whole:
         return _value(whole, request)
-    return _PLACEHOLDER.sub(lambda found: str(_value(found, request)), text)
+    return _PLACEHOLDER.sub(lambda match: str(_value(match, request)), text)
 
 
-def _value(found: re.Match[str], request: Request) -> str | int:
-    if found[2]:
-        return (request.page - 1) * int(found[2])
-    if found[1] == "page":
+def _value(match: re.Match[str], request: Request) -> str | int:
+    if match[2]:
+        return (request.page - 1) * int(match[2])
+    if match[1] == "page":
         return request.page
-    return request.key if found[1] == key_name(request.stage) else found[0]
+    return request.key if match[1] == key_name(request.stage) else match[0]
 
 
 def prepare_function(site: Site) -> Callable[[Request, HttpRequest], HttpRequest] | None:
@@ -154,7 +154,7 @@ def _own_function(site: Site, key: str, name: str | None, offered: tuple[str, ..
     def call(request: Request, *more: object) -> object:
         offers = dict(zip(offered, (request, *more, site), strict=True))
         try:
-            return function(**{one: offers[one] for one in wanted})
+            return function(**{parameter: offers[parameter] for parameter in wanted})
         except PageError:
             raise
         except Exception as error:

@@ -36,32 +36,32 @@ def read_with(function: str, claim: Claim) -> list[StartEntry]:
     where = f"start_request {function}"
     call, wanted = find_function(function, where, ("entry", "site"))
     offers = {"entry": claim.entry.decode(errors="replace"), "site": claim.site}
-    found: list[object] = []
+    results: list[object] = []
 
     def run() -> None:
         try:
             made = call(**{name: offers[name] for name in wanted})
             many = [made] if isinstance(made, Mapping) else cast("Iterable[object]", made)
-            found.extend(islice(many, MOST_REQUESTS + 1))
-            found.append(None)
+            results.extend(islice(many, MOST_REQUESTS + 1))
+            results.append(None)
         except Exception as error:  # noqa: BLE001 (told below, as the reason of the refusal)
             # Foreign code may raise anything. The entry is refused with the error, the ticker goes on.
-            found[:] = [error]
+            results[:] = [error]
 
     # In a thread, because nothing ends a function that hangs.
     thread = threading.Thread(target=run, name=where, daemon=True)
-    if sum(one.name == thread.name for one in threading.enumerate()) >= MOST_HUNG:
+    if sum(running.name == thread.name for running in threading.enumerate()) >= MOST_HUNG:
         raise ConfigError(f"{where} hangs in {MOST_HUNG} calls here; mend it, restart this worker, then retry")
     thread.start()
     thread.join(DEADLINE_S)
     if thread.is_alive():
         raise ConfigError(f"{where} did not end within {DEADLINE_S:g} s")
-    if isinstance(found[-1], Exception):
-        raise ConfigError(f"{where}: {failure_text(found[-1], call)}")
-    entries = [one for one in found[:-1] if isinstance(one, Mapping)]
-    if not entries or len(entries) < len(found) - 1 or len(entries) > MOST_REQUESTS:
+    if isinstance(results[-1], Exception):
+        raise ConfigError(f"{where}: {failure_text(results[-1], call)}")
+    entries = [entry for entry in results[:-1] if isinstance(entry, Mapping)]
+    if not entries or len(entries) < len(results) - 1 or len(entries) > MOST_REQUESTS:
         raise ConfigError(f"{where} must return one entry or 1 to {MOST_REQUESTS} of them, each a dict")
-    return [entry_of(one, claim.site) for one in entries]
+    return [entry_of(entry, claim.site) for entry in entries]
 
 
 class StartEntries:

@@ -114,11 +114,11 @@ class Ticker:
         counted = take_counted()
         sites = list(counted)
         for start in range(0, len(sites), COUNTED_AT_ONCE):
-            some = {site: counted[site] for site in sites[start : start + COUNTED_AT_ONCE]}
+            batch = {site: counted[site] for site in sites[start : start + COUNTED_AT_ONCE]}
             try:
-                self._frontier.count_own(some)
+                self._frontier.count_own(batch)
             except BackendError:
-                put_back(some)
+                put_back(batch)
 
     def _heartbeat(self, queues: tuple[str, ...]) -> None:
         self._heartbeat_at = time.monotonic() + HEARTBEAT_EVERY_S

@@ -42,7 +42,9 @@ class Addresses:
         self._hosts = site.allowed_hosts
         self._dropped = site.drop_params
         self._stages = {stage: _compile(site, stage, spec) for stage, spec in site.stages.items()}
-        self._boards = {one.id: normalize_below(site.base, one.address) for one in site.own_boards if one.address}
+        self._boards = {
+            board.id: normalize_below(site.base, board.address) for board in site.own_boards if board.address
+        }
         self._named = {address: board for board, address in self._boards.items()}
 
     def of(self, stage: Stage, key: str, page: int = 1, step: int | None = None) -> str | None:
@@ -65,7 +67,9 @@ class Addresses:
     def template(self, stage: Stage, page: int) -> Template | None:
         """Return the template of a stage's pages, None where the site file gives none."""
         known = self._stages.get(stage)
-        return None if known is None else known.first if page == 1 else known.rest
+        if known is None:
+            return None
+        return known.first if page == 1 else known.rest
 
     def read(self, address: str) -> Target | None:
         """Return the page that an address names, None for an address that the site file does not know.
@@ -94,19 +98,19 @@ class Addresses:
         """
         return normalize(address, self._base, drop_params=self._dropped)
 
-    def as_seen(self, made: str, target: Target, seen: str, shown: Target) -> str:
+    def as_seen(self, made: str, target: Target, seen: str, asked: Target) -> str:
         """Return an address in the forum's own spelling of a page of the same board or thread, which saves a redirect.
 
         Args:
             made: the address of `target` by template.
             target: the page to request.
-            seen: the address to which the forum sent us for `shown`, for example with a title.
-            shown: the page that was requested there.
+            seen: the address to which the forum sent us for `asked`, for example with a title.
+            asked: the page that was requested there.
 
         `/threads/9/`, redirected to `/threads/title.9/`, tells that `/threads/9/page-2` is `/threads/title.9/page-2`.
         """
-        plain = self.plain(*shown)
-        if plain is None or plain == seen or self.read(seen) != shown:
+        plain = self.plain(*asked)
+        if plain is None or plain == seen or self.read(seen) != asked:
             return made
         tail = _shared_end(plain, seen)
         head, dressed = plain[: len(plain) - tail], seen[: len(seen) - tail]
@@ -118,8 +122,8 @@ class Addresses:
         """Return the number of records on a page, from the offset in the link of page `page` to the next, or None."""
         known = self._stages.get(stage)
         for pattern in known.patterns if known is not None and known.step else ():
-            found = pattern.search(_path_in(link))
-            offset = int(found.groupdict().get("offset") or 0) if found else 0
+            match = pattern.search(_path_in(link))
+            offset = int(match.groupdict().get("offset") or 0) if match else 0
             if offset:
                 # The next page begins at page x size. A remainder means that the offset counts something else.
                 return offset // page if offset % page == 0 else None
@@ -143,15 +147,15 @@ class Addresses:
         if known is None:
             return None
         for pattern in known.patterns:
-            found = pattern.search(href) or pattern.search(_path_in(href))
-            if found:
-                return unquote(found[key_name(stage)])
+            match = pattern.search(href) or pattern.search(_path_in(href))
+            if match:
+                return unquote(match[key_name(stage)])
         return None
 
 
-def _shared_end(one: str, other: str) -> int:
+def _shared_end(first: str, other: str) -> int:
     """Return the number of characters in which the ends of two texts agree."""
-    pairs = zip(reversed(one), reversed(other), strict=False)
+    pairs = zip(reversed(first), reversed(other), strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
@@ -179,10 +183,10 @@ def _path_in(address: str) -> str:
 
 def _read(stage: _Stage, path: str) -> Target | None:
     for pattern in stage.patterns:
-        found = pattern.search(path)
-        if found is None:
+        match = pattern.search(path)
+        if match is None:
             continue
-        groups = found.groupdict()
+        groups = match.groupdict()
         page = int(groups.get("page") or 1)
         if groups.get("offset") and stage.step:
             page = int(groups["offset"]) // stage.step + 1

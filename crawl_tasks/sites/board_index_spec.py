@@ -7,8 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
-from crawl_tasks.sites.field_rules import Part, Pattern, one_is_a_list, optional, require
-from crawl_tasks.sites.stages import FieldName, Format, suggest
+from crawl_tasks.sites.field_rules import FieldName, Part, Pattern, one_is_a_list, optional, require, suggest
+from crawl_tasks.sites.stages import Format
 
 INDEX_FIELDS = ("board", "url", "title", "parent")
 Path = Annotated[str, StringConstraints(pattern=r"^/[!-~]*$", max_length=1000)]

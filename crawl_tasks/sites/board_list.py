@@ -6,12 +6,10 @@ cost every worker seconds and tens of megabytes.
 
 from __future__ import annotations
 
-import base64
 import csv
 import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from io import StringIO
 from itertools import chain
@@ -23,24 +21,20 @@ from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
 from crawl_tasks.sites.board import Board, BoardKind
-from crawl_tasks.sites.stages import suggest
+from crawl_tasks.sites.board_pack import Columns, Row, row_of
+from crawl_tasks.sites.field_rules import suggest
 
 if TYPE_CHECKING:
     import _csv
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_BOARDS: Final = 300_000
-MOST_UNPACKED: Final = 256 << 20
-"""Bytes of a packed list at most: a file has 64 MB, and JSON doubles that at worst. Anybody may publish a bomb."""
 _MOST_MISTAKES = 20
 _TEXTS: Final = {"id": (r"[\x00-\x20\x7f]", 200), "parent": (r"[\x00-\x20\x7f]", 200)} | dict.fromkeys(
     ("title", "address"), (r"[\x00-\x1f\x7f]", 300)
 )
 """The columns of text: characters that none may have, and the greatest length."""
 _NUMBERS: Final = frozenset({"priority", "interval_s", "goal_s"})
-
-Columns = Mapping[str, Sequence[object]]
-Row = dict[str, object]
 
 
 class BoardList(NamedTuple):
@@ -70,63 +64,13 @@ def load_board_list(path: Path, name: str) -> BoardList:
     if reader is None:
         raise SiteError(f"{name}: is no {', '.join(_READERS)}; a list of boards is one of these")
     text = text_of(path, name, MAX_BYTES, f"{MAX_BYTES >> 20} MB", "it must lie beside the site file")
-    found = reader(text, name)
-    if len(found.ids) > MAX_BOARDS:
-        raise found.complaint(MAX_BOARDS, f"is beyond {MAX_BOARDS} boards; split the forum")
-    if not found.ids:
+    boards = reader(text, name)
+    if len(boards.ids) > MAX_BOARDS:
+        raise boards.complaint(MAX_BOARDS, f"is beyond {MAX_BOARDS} boards; split the forum")
+    if not boards.ids:
         raise SiteError(f"{name}: names no board")
-    _check(found)
-    return found
-
-
-def joined(many: Sequence[Columns]) -> Columns:
-    """Return the columns of several lists, one below the other."""
-    names = dict.fromkeys(chain.from_iterable(many))
-    return {name: [value for one in many for value in one.get(name, [None] * len(one["id"]))] for name in names}
-
-
-def pack(columns: Columns) -> str:
-    """Return the columns as one text for the published site."""
-    return base64.b64encode(zlib.compress(orjson.dumps(dict(columns)), 1)).decode() if columns else ""
-
-
-def unpack(text: str) -> dict[str, list[object]]:
-    """Return the columns of a packed list, none of an empty text.
-
-    Raises:
-        SiteError: The text is damaged.
-    """
-    if not text:
-        return {}
-    try:
-        unpacker = zlib.decompressobj()
-        whole = unpacker.decompress(base64.b64decode(text), MOST_UNPACKED)
-        if unpacker.unconsumed_tail or not unpacker.eof:
-            raise ValueError(f"it unpacks to more than {MOST_UNPACKED} bytes, or is cut off")
-        return cast("dict[str, list[object]]", orjson.loads(whole))
-    except (ValueError, zlib.error) as error:
-        raise SiteError(f"published site: board_list: {error}; publish the site files again") from None
-
-
-def size_of(columns: Columns) -> int:
-    """Return the number of boards in the columns."""
-    return len(columns.get("id", ()))
-
-
-def boards_of(columns: Columns, places: Iterable[int]) -> Iterator[Board]:
-    """Yield the boards in some places of the columns."""
-    for place in places:
-        yield Board.model_validate(_row(columns, place))
-
-
-def own_places(columns: Columns) -> list[int]:
-    """Return the places of boards with an address or a kind of their own."""
-    own = [columns[name] for name in ("address", "kind") if name in columns]
-    return [place for place, values in enumerate(zip(*own, strict=True)) if any(values)]
-
-
-def _row(columns: Columns, place: int) -> Row:
-    return {name: values[place] for name, values in columns.items() if values[place] is not None}
+    _check(boards)
+    return boards
 
 
 def text_of(path: Path, name: str, most_bytes: int, too_large: str, remedy: str) -> str:
@@ -195,11 +139,11 @@ def _value_of(text: str) -> object:
 
 
 def _read_json(text: str, name: str) -> BoardList:
-    numbered = [(line, one) for line, one in enumerate(text.splitlines(), 1) if one.strip()]
+    numbered = [(line, text_line) for line, text_line in enumerate(text.splitlines(), 1) if text_line.strip()]
     rows: list[Row] = []
-    for line, one in numbered:
+    for line, text_line in numbered:
         try:
-            row = orjson.loads(one)
+            row = orjson.loads(text_line)
         except ValueError as error:
             raise SiteError(f"{name}:{line}: is no JSON: {error}") from None
         row = row if isinstance(row, dict) else {"id": row}
@@ -209,13 +153,16 @@ def _read_json(text: str, name: str) -> BoardList:
         rows.append(row)
     names = dict.fromkeys(chain(["id"], *rows))
     _check_names(names, name)
-    return BoardList({key: [row.get(key) for row in rows] for key in names}, lambda: [at for at, _ in numbered], name)
+    columns: dict[str, list[object]] = {}
+    for key in names:
+        columns[key] = [row.get(key) for row in rows]
+    return BoardList(columns, lambda: [line for line, _ in numbered], name)
 
 
 def _read_plain(text: str, name: str) -> BoardList:
-    numbered = [(line, one.strip()) for line, one in enumerate(text.splitlines(), 1)]
-    numbered = [(line, one) for line, one in numbered if one and not one.startswith("#")]
-    return BoardList({"id": [one for _, one in numbered]}, lambda: [line for line, _ in numbered], name)
+    numbered = [(line, board_id.strip()) for line, board_id in enumerate(text.splitlines(), 1)]
+    numbered = [(line, board_id) for line, board_id in numbered if board_id and not board_id.startswith("#")]
+    return BoardList({"id": [board_id for _, board_id in numbered]}, lambda: [line for line, _ in numbered], name)
 
 
 _READERS: Final = {".csv": _read_csv, ".tsv": _read_csv, ".jsonl": _read_json, ".txt": _read_plain}
@@ -227,14 +174,14 @@ def _check_names(names: Iterable[str], where: str) -> None:
             raise SiteError(f"{where}: {key[:40]!r} is no key of a board{suggest(key, Board.model_fields)}")
 
 
-def _check(found: BoardList) -> None:
+def _check(boards: BoardList) -> None:
     """Refuse a list with a wrong value. Columns are checked as a whole, and row by row only where one is wrong."""
-    if not all(_is_fine(key, values) for key, values in found.columns.items()) or not _is_complete(found.columns):
-        _complain(found)
-    check_ids(found.ids, found)
+    if not all(_is_fine(key, values) for key, values in boards.columns.items()) or not _is_complete(boards.columns):
+        _complain(boards)
+    check_ids(boards.ids, boards)
 
 
-def check_ids(ids: Iterable[str], found: BoardList) -> None:
+def check_ids(ids: Iterable[str], boards: BoardList) -> None:
     """Refuse ids that stand twice. `ids` are those of the list, behind those of other boards of the site.
 
     Raises:
@@ -243,9 +190,9 @@ def check_ids(ids: Iterable[str], found: BoardList) -> None:
     ids = list(ids)
     if len(set(ids)) == len(ids):
         return
-    twice = [one for one, times in Counter(ids).items() if times > 1]
-    last = len(found.ids) - 1 - list(reversed(found.ids)).index(twice[0])
-    raise found.complaint(last, f"id: {', '.join(twice[:5])} stands twice; ids are unique")
+    twice = [board_id for board_id, times in Counter(ids).items() if times > 1]
+    last = len(boards.ids) - 1 - list(reversed(boards.ids)).index(twice[0])
+    raise boards.complaint(last, f"id: {', '.join(twice[:5])} stands twice; ids are unique")
 
 
 def _is_fine(key: str, values: Sequence[object]) -> bool:
@@ -282,15 +229,15 @@ def _is_complete(columns: Columns) -> bool:
     return None not in columns["id"] and all(kind in (None, BoardKind.LIST) or address for kind, address in needs)
 
 
-def _complain(found: BoardList) -> None:
+def _complain(boards: BoardList) -> None:
     mistakes: list[str] = []
-    for place, line in enumerate(found.lines()):
+    for place, line in enumerate(boards.lines()):
         try:
-            Board.model_validate(_row(found.columns, place))
+            Board.model_validate(row_of(boards.columns, place))
         except ValidationError as error:
-            for one in error.errors(include_url=False, include_input=False):
-                key = "".join(f"{part}: " for part in one["loc"])
-                mistakes.append(f"{found.name}:{line}: {key}{one['msg'].removeprefix('Value error, ')}")
+            for mistake in error.errors(include_url=False, include_input=False):
+                key = "".join(f"{part}: " for part in mistake["loc"])
+                mistakes.append(f"{boards.name}:{line}: {key}{mistake['msg'].removeprefix('Value error, ')}")
         if len(mistakes) >= _MOST_MISTAKES:
             break
     raise SiteError("\n".join(mistakes))

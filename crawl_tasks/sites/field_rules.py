@@ -5,11 +5,12 @@ The fields of the model have a type and a text mode where their rules name none.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from crawl_tasks.model import Comment, Post
 from crawl_tasks.sites import syntax
@@ -213,17 +214,34 @@ def text_mode_of(name: str, rule: Rule) -> TextMode:
     return rule.text or (TextMode.LINES if name == "body" else TextMode.ALL)
 
 
-def misfit(name: str, rule: Rule) -> str | None:
-    """Return the mistake in the type of a model field, None for a fitting type."""
-    for one in rule.walk():
-        kind = kind_of(name, one)
-        if name in _NUMBERS and kind not in _IN_FIGURES:
-            return f"{name} is a number; say as: {_NUMBERS[name]}, or leave `as` out"
-        if name in _MODEL and name not in _NUMBERS and kind in _IN_FIGURES | {As.BOOL}:
-            return f"{name} is text; leave `as` out"
-    return None
-
-
 def extra_fields(names: Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that the model lacks, which are kept as extra."""
     return tuple(name for name in names if name not in known)
+
+
+def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
+    """Return the fields, and refuse a rule of another type than the model's field."""
+    for name, rule in fields.items():
+        for variant in rule.walk():
+            _check_type(name, kind_of(name, variant))
+    return fields
+
+
+def _check_type(name: str, kind: As) -> None:
+    if name in _NUMBERS:
+        require(kind in _IN_FIGURES, f"{name} is a number; say as: {_NUMBERS[name]}, or leave `as` out")
+    elif name in _MODEL:
+        require(kind not in _IN_FIGURES | {As.BOOL}, f"{name} is text; leave `as` out")
+
+
+FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a complaint: the nearest known name, or all known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known are {', '.join(names)}" if names else ""

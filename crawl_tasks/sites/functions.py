@@ -33,7 +33,7 @@ def find_function(name: str, where: str, offered: Sequence[str]) -> tuple[Callab
     if not inspect.isfunction(function):
         raise SiteError(f"{where}: {name!r} is not a function; name a plain function")
     wanted = tuple(inspect.signature(function).parameters)
-    odd = [one for one in wanted if one not in offered]
+    odd = [parameter for parameter in wanted if parameter not in offered]
     # Parameters of these names show that a function was written for us. Nothing else may be run by a site file.
     if odd or not wanted:
         raise SiteError(f"{where}: {name!r} asks for {', '.join(odd) or 'nothing'}; offered: {', '.join(offered)}")

@@ -17,8 +17,8 @@ from pydantic import (
 
 from crawl_tasks.errors import SettingsError
 from crawl_tasks.model import Comment, Post
-from crawl_tasks.sites.field_rules import Part, Regex, one_is_a_list, require
-from crawl_tasks.sites.stages import FunctionName, suggest
+from crawl_tasks.sites.field_rules import Part, Regex, one_is_a_list, require, suggest
+from crawl_tasks.sites.stages import FunctionName
 
 TEXTS = ("title", "author", "body")
 _FIELDS = frozenset(Post._fields) | frozenset(Comment._fields)

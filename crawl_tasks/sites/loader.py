@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from crawl_tasks.errors import SiteError
-from crawl_tasks.sites.board_list import BoardList, check_ids, joined, load_board_list, pack, text_of
+from crawl_tasks.sites.board_list import BoardList, check_ids, load_board_list, text_of
+from crawl_tasks.sites.board_pack import joined, pack
 from crawl_tasks.sites.presets import laid_over
 from crawl_tasks.sites.rule_keys import ignored_keys
 from crawl_tasks.sites.schema import Site
@@ -69,7 +70,9 @@ def _board_lists(value: dict[str, Value], tree: Tree) -> list[BoardList]:
         SiteError: A list cannot be read, or is wrong.
     """
     boards = value.get("boards")
-    entries = [boards] if isinstance(boards, dict) else boards if isinstance(boards, list) else []
+    entries = boards if isinstance(boards, list) else []
+    if isinstance(boards, dict):
+        entries = [boards]
     files = [entry for entry in entries if isinstance(entry, dict) and "file" in entry]
     if not files:
         return []
@@ -98,12 +101,12 @@ def _with_lists(site: Site, lists: Sequence[BoardList]) -> Site:
         SiteError: A board stands twice, or makes no address.
     """
     ids = [board.id for board in site.named_boards]
-    for one in lists:
-        ids += one.ids
-        check_ids(ids, one)
-        addresses = one.columns.get("address", [None] * len(one.ids))
+    for board_list in lists:
+        ids += board_list.ids
+        check_ids(ids, board_list)
+        addresses = board_list.columns.get("address", [None] * len(board_list.ids))
         if site.list.address is None and site.list.first_address is None and not all(addresses):
             place = [bool(address) for address in addresses].index(False)
-            raise one.complaint(place, "makes no address; give list.address, or each board's own")
-    columns = lists[0].columns if len(lists) == 1 else joined([one.columns for one in lists])
+            raise board_list.complaint(place, "makes no address; give list.address, or each board's own")
+    columns = lists[0].columns if len(lists) == 1 else joined([board_list.columns for board_list in lists])
     return site.model_copy(update={"board_list": pack(columns)})

@@ -52,7 +52,7 @@ class OldAddresses:
 
     def text(self) -> str:
         """Return the addresses as JSON."""
-        return orjson.dumps([tuple(one) for one in self._versions]).decode()
+        return orjson.dumps([tuple(version) for version in self._versions]).decode()
 
     def after(self, before: Site, now: Site) -> OldAddresses:
         """Return the addresses to remember when a version is published after another."""
@@ -60,7 +60,7 @@ class OldAddresses:
         versions = [_Version(_templates(before), _boards(before, present)), *self._versions]
         templates = _templates(now)
         # A file that was set back has an earlier version's addresses, which are today's then.
-        differing = [one for one in versions if one.templates != templates or one.boards]
+        differing = [version for version in versions if version.templates != templates or version.boards]
         return OldAddresses(differing[:MOST_VERSIONS])
 
     def gave(self, request: Request) -> bool:
@@ -80,14 +80,11 @@ class OldAddresses:
 
 
 def _templates(site: Site) -> dict[str, list[list[str | int] | None]]:
-    addresses = Addresses(site)
-    return {
-        stage.value: [
-            None if template is None else [template.text, template.step]
-            for template in (addresses.template(stage, page) for page in (1, 2))
-        ]
-        for stage in site.stages
-    }
+    addresses, written = Addresses(site), dict[str, list[list[str | int] | None]]()
+    for stage in site.stages:
+        templates = [addresses.template(stage, page) for page in (1, 2)]
+        written[stage.value] = [None if template is None else [template.text, template.step] for template in templates]
+    return written
 
 
 def _boards(site: Site, now: Addresses) -> dict[str, str]:

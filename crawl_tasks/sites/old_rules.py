@@ -44,4 +44,4 @@ def _rules(site: Site) -> str:
 
 
 def _most(versions: Iterable[str], now: Site) -> tuple[str, ...]:
-    return tuple(one for one in dict.fromkeys(versions) if one != now.version)[:_MOST]
+    return tuple(version for version in dict.fromkeys(versions) if version != now.version)[:_MOST]

@@ -110,8 +110,8 @@ def _load(name: str) -> tuple[Engine, Tree]:
     try:
         engine = Engine.model_validate({**value, "name": name})
     except ValidationError as error:
-        told = complaints(error, [tree], Engine)
-        raise SiteError("\n".join(told)) from None
+        mistakes = complaints(error, [tree], Engine)
+        raise SiteError("\n".join(mistakes)) from None
     return engine, tree.below("site")
 
 

@@ -11,7 +11,7 @@ AHEAD_DAYS = 800
 
 def minutes(hours: str) -> str:
     """Return `23:00-07:00` as minutes of the day: `1380-420`."""
-    return "-".join(str(int(one[:2]) * 60 + int(one[3:])) for one in hours.split("-"))
+    return "-".join(str(int(clock[:2]) * 60 + int(clock[3:])) for clock in hours.split("-"))
 
 
 # A thousand sites lie in a few zones.
@@ -24,14 +24,14 @@ def offsets(zone: tzinfo, now: float) -> str:
         now: our clock, in seconds since the epoch.
     """
     begin = datetime.fromtimestamp(now, UTC).replace(second=0, microsecond=0)
-    told = [f"{_east(zone, begin)}@0"]
+    steps = [f"{_east(zone, begin)}@0"]
     # zoneinfo offers no list of transitions, so the offset is compared from day to day.
     for day in range(AHEAD_DAYS):
         first, last = begin + timedelta(days=day), begin + timedelta(days=day + 1)
         if _east(zone, first) != _east(zone, last):
             change = _change(zone, first, last)
-            told.append(f"{_east(zone, change)}@{round(change.timestamp() * 1000)}")
-    return " ".join(told)
+            steps.append(f"{_east(zone, change)}@{round(change.timestamp() * 1000)}")
+    return " ".join(steps)
 
 
 def _change(zone: tzinfo, first: datetime, last: datetime) -> datetime:

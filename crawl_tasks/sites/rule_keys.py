@@ -26,8 +26,8 @@ _BESIDE_HEADER: Final = frozenset(("attr", "all", "join", "drop", "text", "besid
 def ignored_keys(whole: BaseModel) -> Iterator[tuple[Path, str]]:
     """Yield the path of each rule of a site file or a preset with keys that are not read, and the complaint."""
     for path, rule in _rules_in((), whole):
-        for place, one in _with_places(path, rule):
-            names, reason = _ignored(one, is_count=path[-1] in _COUNTS)
+        for place, variant in _with_places(path, rule):
+            names, reason = _ignored(variant, is_count=path[-1] in _COUNTS)
             if names:
                 verb = "is" if len(names) == 1 else "are"
                 yield place, f"{' and '.join(names)} {verb} not read {reason}"
@@ -48,8 +48,8 @@ def _ignored(rule: Rule, *, is_count: bool) -> tuple[list[str], str]:
 
 def _with_places(path: Path, rule: Rule) -> Iterator[tuple[Path, Rule]]:
     yield path, rule
-    for place, one in enumerate(rule.first_of):
-        yield from _with_places((*path, "first_of", place), one)
+    for place, variant in enumerate(rule.first_of):
+        yield from _with_places((*path, "first_of", place), variant)
 
 
 def _rules_in(path: Path, value: object) -> Iterator[tuple[Path, Rule]]:

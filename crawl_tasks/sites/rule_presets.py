@@ -68,10 +68,10 @@ def usual_css(selector: str) -> str:
         ValueError: there is no rule of this name.
     """
 
-    def selectors(found: re.Match[str]) -> str:
-        if found[1] not in _CSS:
-            raise ValueError(f"{found[0]} is no usual rule; there are {', '.join(f'usual-{name}' for name in _CSS)}")
-        return _CSS[found[1]]
+    def selectors(match: re.Match[str]) -> str:
+        if match[1] not in _CSS:
+            raise ValueError(f"{match[0]} is no usual rule; there are {', '.join(f'usual-{name}' for name in _CSS)}")
+        return _CSS[match[1]]
 
     return _NAMED.sub(selectors, selector)
 

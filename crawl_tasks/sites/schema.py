@@ -19,7 +19,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.sites.board import LISTS, TELLS_ALL, Board, BoardKind, Line, from_id
 from crawl_tasks.sites.board_index_spec import FrontSpec
-from crawl_tasks.sites.board_list import boards_of, own_places, size_of, unpack
+from crawl_tasks.sites.board_pack import boards_of, own_places, size_of, unpack
 from crawl_tasks.sites.crawl_policy import (
     Breaker,
     Flag,
@@ -39,6 +39,7 @@ from crawl_tasks.sites.crawl_policy import (
 from crawl_tasks.sites.event_hooks import Hooks
 from crawl_tasks.sites.field_rules import Part, optional, require
 from crawl_tasks.sites.item_steps import Step
+from crawl_tasks.sites.render import Render, RenderRules
 from crawl_tasks.sites.request_headers import Headers, SecretHeaders
 from crawl_tasks.sites.site_login import SiteLogin
 from crawl_tasks.sites.site_terms import (
@@ -62,12 +63,10 @@ from crawl_tasks.sites.stages import (
     FunctionName,
     ListSpec,
     PostSpec,
-    Render,
-    RenderRules,
     StageSpec,
+    check_comments,
 )
-from crawl_tasks.sites.template import check_addresses, normalize_below
-from crawl_tasks.urls import origin_of
+from crawl_tasks.sites.template import check_addresses
 
 
 class Site(Part):
@@ -277,25 +276,16 @@ class Site(Part):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        twice = sorted(name for name, times in Counter(board.id for board in self.named_boards).items() if times > 1)
+        counts = Counter(board.id for board in self.named_boards)
+        twice = sorted(name for name, times in counts.items() if times > 1)
         require(not twice, f"boards names {', '.join(twice)} more than once; ids are unique")
-        require(
-            self.post.comments is None or (self.comment is not None and self.comment.first_page == 2),
-            "post.comments are comment page 1: set comment.first_page to 2",
-        )
-        if self.comment is not None and self.comment.first_page == 2 and self.post.parser is None:
-            pagers = (self.post, self.comment)
-            require(
-                any(one.next or one.pages or one.total for one in pagers),
-                "post.pages: nothing says whether there are more comment pages; give pages, total or next",
-            )
+        check_comments(self.post, self.comment)
         listed = any(board.kind in LISTS for board in self.named_boards)
         has_none = self.list == NO_LISTS and (listed or not self.named_boards)
         require(not has_none, "list is missing: it says how to read boards that are no hubs, feeds or sitemaps")
         check_addresses(self.stages, self.base)
-        for key, address in (("form", self.login.form or "/"), ("check", self.login.check)) if self.login else ():
-            is_own = origin_of(normalize_below(self.base, address)) == origin_of(self.base)
-            require(is_own, f"login.{key} must lie at {origin_of(self.base)}, which alone gets the session")
+        if self.login:
+            self.login.check_origin(self.base)
         # The records would hold secrets, or not what the page is read from.
         beside = [name for name in ("login", "prepare_request", "on_response", "read_from") if getattr(self, name)]
         beside += [f"{stage.value}.body" for stage, pages in self.stages.items() if pages.body is not None]

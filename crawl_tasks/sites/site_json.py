@@ -31,7 +31,9 @@ def read_site(text: str | bytes) -> Site:
     try:
         return Site.model_validate_json(text)
     except ValidationError as error:
-        unknown = [one["loc"] for one in error.errors(include_url=False) if one["type"] == "extra_forbidden"]
+        unknown = [
+            mistake["loc"] for mistake in error.errors(include_url=False) if mistake["type"] == "extra_forbidden"
+        ]
         if unknown and len(unknown) == error.error_count():
             return read_site(_without(text, unknown))
         first = error.errors(include_url=False, include_input=False)[0]

@@ -9,6 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 from crawl_tasks.sites.field_rules import Part, Pattern, require
 from crawl_tasks.sites.request_headers import VARIABLE
 from crawl_tasks.sites.stages import FunctionName
+from crawl_tasks.sites.template import normalize_below
+from crawl_tasks.urls import origin_of
 
 
 def _variable(name: str) -> str:
@@ -53,3 +55,9 @@ class SiteLogin(Part):
         require(len(given) == 1, f"must be one of form, cookie_file, bearer, function; it is {given or 'none'}")
         require(bool(self.secrets) == bool(self.form), "form needs secrets, and secrets need form")
         return self
+
+    def check_origin(self, base: str) -> None:
+        """Raise ValueError for an address that lies at another origin than the site."""
+        for key, address in (("form", self.form or "/"), ("check", self.check)):
+            is_own = origin_of(normalize_below(base, address)) == origin_of(base)
+            require(is_own, f"login.{key} must lie at {origin_of(base)}, which alone gets the session")

@@ -67,8 +67,8 @@ def _hosts(value: tuple[str, ...]) -> tuple[str, ...]:
 
 def _private_hosts(value: tuple[str, ...]) -> tuple[str, ...]:
     for place in value:
-        found = _HOST_PORT.fullmatch(place)
-        require(found is not None and int(found[2]) < 65536, f"is not host:port: {place!r}; as 127.0.0.1:8080")
+        match = _HOST_PORT.fullmatch(place)
+        require(match is not None and int(match[2]) < 65536, f"is not host:port: {place!r}; as 127.0.0.1:8080")
     return value
 
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from crawl_tasks.sites.field_rules import (
-    Css,
+    FieldName,
+    Fields,
     Part,
     Pattern,
     Regex,
     Rule,
     Sign,
-    misfit,
     one_is_a_list,
     optional,
     require,
+    suggest,
 )
+from crawl_tasks.sites.render import RenderRules
 from crawl_tasks.sites.request_body import Body
 from crawl_tasks.sites.request_headers import Headers
 from crawl_tasks.sites.rule_presets import usual_next
@@ -34,6 +35,10 @@ class Format(StrEnum):
     HTML = "html"
     JSON = "json"
     JSON_LD = "json-ld"
+
+
+_KEYS_OF_EMBEDDED: Final = {Format.HTML: frozenset({"json_path"}), Format.JSON: frozenset({"css", "attr", "regex"})}
+"""The keys that the rule of an embedded part may have, by the format of that part."""
 
 
 class Walk(StrEnum):
@@ -51,23 +56,9 @@ class Nesting(StrEnum):
     INDENTED = "indented"
 
 
-def _fit(fields: dict[str, Rule]) -> dict[str, Rule]:
-    """Return the fields, and refuse a rule of another type than the model's field."""
-    for name, rule in fields.items():
-        if complaint := misfit(name, rule):
-            raise ValueError(complaint)
-    return fields
-
-
 Template = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 FUNCTION = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
 FunctionName = Annotated[str, StringConstraints(pattern=FUNCTION, max_length=200)]
-FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-Fields = Annotated[dict[FieldName, Pattern], AfterValidator(_fit)]
-
-
-def _render_of(value: object) -> object:
-    return {"auto": True} if value == "auto" else ({} if value else None) if isinstance(value, bool) else value
 
 
 SIBLINGS: bool = Field(
@@ -82,42 +73,6 @@ NESTING: Nesting = Field(
 ID_OF: tuple[str, ...] = Field(
     default=(), description="Fields that, with its parent, make the id of a comment for which the page shows none."
 )
-
-
-class Render(Part):
-    """How a browser draws a page whose scripts fill it: `true` takes the defaults, `auto` is `{auto: true}`."""
-
-    auto: bool = Field(
-        default=False,
-        strict=True,
-        description="Draw only the pages in whose own document the rules find nothing.",
-    )
-    wait_for: Css | None = optional("CSS selector of what must be there first; `.post, .empty` for either of two.")
-    quiet_s: float = Field(
-        default=0.5,
-        ge=0.1,
-        le=10,
-        strict=True,
-        description="Seconds without a request, after which a page is complete.",
-    )
-    scroll: int = Field(
-        default=0, ge=0, le=100, strict=True, description="Times to scroll to the end, while the page grows."
-    )
-    click_more: Css | None = optional("CSS selector of a button that is clicked while it is there, 50 times at most.")
-    response: str | None = Field(
-        default=None,
-        min_length=2,
-        max_length=1000,
-        description="Part of an address that the page's scripts ask for: its answer is read in place of the document.",
-    )
-
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        require(not (self.auto and self.response), "auto reads the document, and response another one; leave one out")
-        return self
-
-
-RenderRules = Annotated[Render | None, BeforeValidator(_render_of)]
 
 
 class StageSpec(Part):
@@ -164,32 +119,42 @@ class StageSpec(Part):
 
     @model_validator(mode="after")
     def _knows_how_to_count(self) -> Self:
-        if self.total is not None and self.per_page is None:
-            raise ValueError("total needs per_page, the number of records on a full page")
-        if self.first_address is not None and self.address is None:
-            raise ValueError("first_address needs address, the form of the other pages")
+        require(
+            self.total is None or self.per_page is not None,
+            "total needs per_page, the number of records on a full page",
+        )
+        require(
+            self.first_address is None or self.address is not None,
+            "first_address needs address, the form of the other pages",
+        )
         if self.embedded is not None:
-            keys, is_json = self.embedded.model_fields_set, self.format is Format.JSON
-            if self.format is Format.JSON_LD or not keys <= ({"css", "attr", "regex"} if is_json else {"json_path"}):
-                raise ValueError(
-                    "embedded is {json: ...} where format is html, and css, attr or regex where it is json"
-                )
+            keys = _KEYS_OF_EMBEDDED.get(self.format)
+            require(
+                keys is not None and self.embedded.model_fields_set <= keys,
+                "embedded is {json: ...} where format is html, and css, attr or regex where it is json",
+            )
         for name, rule in self.rules():
-            reads_html = rule.xpath or (rule.json_path is None and (rule.css or rule.attr or rule.drop))
-            if name == "embedded":
-                continue
-            if self.format is Format.JSON and reads_html:
-                raise ValueError(f"{name} reads HTML, but format is json; use json: (JMESPath) or regex:")
-            if self.format is Format.HTML and rule.json_path is not None and self.embedded is None:
-                raise ValueError(f"{name} reads JSON, but format is html; say format: json, or use css")
+            if name != "embedded":
+                self._check_format(name, rule)
         return self
+
+    def _check_format(self, name: str, rule: Rule) -> None:
+        reads_html = rule.xpath or (rule.json_path is None and (rule.css or rule.attr or rule.drop))
+        require(
+            not (self.format is Format.JSON and reads_html),
+            f"{name} reads HTML, but format is json; use json: (JMESPath) or regex:",
+        )
+        require(
+            not (self.format is Format.HTML and rule.json_path is not None and self.embedded is None),
+            f"{name} reads JSON, but format is html; say format: json, or use css",
+        )
 
     def rules(self) -> Iterator[tuple[str, Rule]]:
         """Yield every rule of the stage with the key above that rule, alternatives included."""
         for key in type(self).model_fields:
             value = getattr(self, key)
             for name, rule in _rules_in(key, value):
-                yield from ((name, one) for one in rule.walk())
+                yield from ((name, variant) for variant in rule.walk())
 
 
 class ListSpec(StageSpec):
@@ -298,19 +263,21 @@ class CommentSpec(StageSpec):
         return self
 
 
+def check_comments(post: PostSpec, comment: CommentSpec | None) -> None:
+    """Raise ValueError where post pages show comments, and nothing says whether there are more of them."""
+    begins_beside = comment is not None and comment.first_page == 2
+    require(post.comments is None or begins_beside, "post.comments are comment page 1: set comment.first_page to 2")
+    if comment is not None and begins_beside and post.parser is None:
+        require(
+            any(spec.next or spec.pages or spec.total for spec in (post, comment)),
+            "post.pages: nothing says whether there are more comment pages; give pages, total or next",
+        )
+
+
 def _check_ids(fields: dict[str, Rule], id_of: tuple[str, ...]) -> None:
     require("comment_id" in fields or bool(id_of), "needs fields.comment_id, or id_of")
     for name in id_of:
         require(name in fields, f"id_of names {name!r}, which is no field{suggest(name, fields)}")
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a complaint: the nearest known name, or all known names."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; known are {', '.join(names)}" if names else ""
 
 
 def _rules_in(key: str, value: object) -> Iterator[tuple[str, Rule]]:

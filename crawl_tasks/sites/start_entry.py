@@ -15,7 +15,7 @@ import orjson
 
 from crawl_tasks.errors import ConfigError, SiteError
 from crawl_tasks.model import FULL_REACH, Priority, Reach, Request, Stage
-from crawl_tasks.sites.addresses import Addresses
+from crawl_tasks.sites.addresses import Addresses, Target
 from crawl_tasks.sites.schema import TELLS_ALL, Board, Site
 from crawl_tasks.urls import normalize
 
@@ -73,31 +73,31 @@ def read_entry(raw: bytes, site: str) -> StartEntry:
         raise ConfigError(f"not UTF-8 at byte {error.start}") from None
     if not text:
         raise ConfigError("is empty")
-    said = _object(text) if text.startswith(("{", "[", '"')) else {"url": text}
-    return entry_of(said, site)
+    values = _object(text) if text.startswith(("{", "[", '"')) else {"url": text}
+    return entry_of(values, site)
 
 
-def entry_of(said: Mapping[str, object], site: str) -> StartEntry:
+def entry_of(values: Mapping[str, object], site: str) -> StartEntry:
     """Return the start entry of a JSON object. `site` is the name in the entry's key, or empty.
 
     Raises:
         ConfigError: The object is no entry. The message says why.
     """
-    said = _with_our_names(said)
-    given = [name for name in _NAMES if said.get(name) is not None]
+    values = _with_our_names(values)
+    given = [name for name in _NAMES if values.get(name) is not None]
     if len(given) != 1:
         raise ConfigError(f"must name one of board, post, url; it names {', '.join(given) or 'none'}")
     entry = StartEntry(
-        site=_site(said.get("site"), site),
-        board=_key("board", said.get("board")),
-        post=_key("post", said.get("post")),
-        url=_address(said.get("url")),
-        stage=_stage(said.get("stage")),
-        page=_whole("page", said.get("page"), 1),
-        priority=max(0, min(9, _whole("priority", said.get("priority"), Priority.NORMAL))),
-        revision=_revision(said.get("revision")),
-        reach=Reach(pages=_whole("pages", said.get("pages"), 0), meta=_meta(said.get("meta"))),
-        is_again=_flag("dont_filter", said.get("dont_filter")),
+        site=_site(values.get("site"), site),
+        board=_key("board", values.get("board")),
+        post=_key("post", values.get("post")),
+        url=_address(values.get("url")),
+        stage=_stage(values.get("stage")),
+        page=_whole("page", values.get("page"), 1),
+        priority=max(0, min(9, _whole("priority", values.get("priority"), Priority.NORMAL))),
+        revision=_revision(values.get("revision")),
+        reach=Reach(pages=_whole("pages", values.get("pages"), 0), meta=_meta(values.get("meta"))),
+        is_again=_flag("dont_filter", values.get("dont_filter")),
     )
     if not 0 <= entry.reach.pages <= MOST_PAGES or (entry.reach.pages and entry.post):
         raise ConfigError(f"pages must be 1 to {MOST_PAGES}, and be of a board")
@@ -114,20 +114,12 @@ def request_of_entry(entry: StartEntry, site: Site, addresses: Addresses, scan: 
         FetchError: The crawler does not go to this address.
     """
     if entry.url is not None:
-        target = addresses.read(entry.url)
-        if target is None or entry.stage not in (None, target.stage):
-            what = f"{entry.stage.value} address" if entry.stage else "address"
-            raise ConfigError(f"{entry.url[:200]} is no {what} of site {site.name}; see `identity` in its file")
-        stage, key, page = target
+        target = _target_of(entry.url, entry.stage, site, addresses)
         address: str | None = normalize(entry.url, f"{site.base}/", drop_params=site.drop_params)
     else:
-        stage, key = (Stage.LIST, entry.board) if entry.board is not None else (Stage.POST, entry.post or "")
-        if entry.stage is Stage.COMMENT and stage is Stage.POST:
-            stage = Stage.COMMENT
-        page = entry.page
-        if entry.stage not in (None, stage) or (stage is Stage.POST and page != 1):
-            raise ConfigError(f"stage and page do not fit a {stage.value}")
-        address = addresses.of(stage, key, page)
+        target = _target_by_id(entry)
+        address = addresses.of(*target)
+    stage, key, page = target
     if address is None:
         raise ConfigError(f"site {site.name} gives no address for its {stage.value} pages; send the url")
     if entry.reach.pages and stage is not Stage.LIST:
@@ -139,13 +131,30 @@ def request_of_entry(entry: StartEntry, site: Site, addresses: Addresses, scan: 
     )  # fmt: skip
 
 
-def _with_our_names(said: Mapping[str, object]) -> dict[str, object]:
+def _target_of(url: str, stage: Stage | None, site: Site, addresses: Addresses) -> Target:
+    target = addresses.read(url)
+    if target is None or stage not in (None, target.stage):
+        what = f"{stage.value} address" if stage else "address"
+        raise ConfigError(f"{url[:200]} is no {what} of site {site.name}; see `identity` in its file")
+    return target
+
+
+def _target_by_id(entry: StartEntry) -> Target:
+    stage, key = (Stage.LIST, entry.board) if entry.board is not None else (Stage.POST, entry.post or "")
+    if entry.stage is Stage.COMMENT and stage is Stage.POST:
+        stage = Stage.COMMENT
+    if entry.stage not in (None, stage) or (stage is Stage.POST and entry.page != 1):
+        raise ConfigError(f"stage and page do not fit a {stage.value}")
+    return Target(stage, key, entry.page)
+
+
+def _with_our_names(values: Mapping[str, object]) -> dict[str, object]:
     """Return an object with our names for those of other programs, without the keys that say nothing.
 
     Raises:
         ConfigError: A key is unknown, or is given by both of its names.
     """
-    ours = [(_ALSO_CALLED.get(name, name), value) for name, value in said.items() if value is not None]
+    ours = [(_ALSO_CALLED.get(name, name), value) for name, value in values.items() if value is not None]
     names = [name for name, _ in ours]
     if strange := sorted({*names} - _KNOWN):
         known = ", ".join(sorted(_KNOWN | _ALSO_CALLED.keys()))
@@ -176,12 +185,12 @@ def _meta(value: object) -> str:
 
 def _object(text: str) -> dict[str, object]:
     try:
-        said = orjson.loads(text)
+        value = orjson.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"not JSON: {error}") from None
-    if not isinstance(said, dict):
-        raise ConfigError(f"a JSON {type(said).__name__}, not an object")
-    return said
+    if not isinstance(value, dict):
+        raise ConfigError(f"a JSON {type(value).__name__}, not an object")
+    return value
 
 
 def _site(value: object, of_key: str) -> str:

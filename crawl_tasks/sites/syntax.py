@@ -37,7 +37,7 @@ Of `:is(.a) b` the parser finds only such b as are children of a.
 def check_css(selector: str) -> str:
     """Return a CSS selector that the parser accepts, and reads as it is meant."""
     _check_size(selector)
-    selector = _BARE.sub(lambda found: found[1] or "*:", selector)
+    selector = _BARE.sub(lambda match: match[1] or "*:", selector)
     try:
         LexborHTMLParser(_PROBE).css(selector)
     except SelectolaxError:
@@ -125,8 +125,8 @@ def _most_times(bare: str, at: int) -> int:
     """Return how often at most that repeats what stands before a place of a regex."""
     if bare[at : at + 1] in ("*", "+"):
         return _FOR_EVER
-    found = _COUNT.match(bare, at)
-    if found is None or not (found[1] or found[2]):
+    match = _COUNT.match(bare, at)
+    if match is None or not (match[1] or match[2]):
         return 1
-    least, has_range, most = found.groups()
+    least, has_range, most = match.groups()
     return int(most or _FOR_EVER) if has_range else int(least)

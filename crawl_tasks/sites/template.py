@@ -85,9 +85,9 @@ def compile_template(text: str, *, stage: Stage, base: str) -> Template:
     names: list[str] = []
     step = 0
 
-    def mark(found: re.Match[str]) -> str:
+    def mark(match: re.Match[str]) -> str:
         nonlocal step
-        name, offset = found[1], _OFFSET.fullmatch(found[1])
+        name, offset = match[1], _OFFSET.fullmatch(match[1])
         if offset:
             step = int(offset[1])
             name = "offset"
@@ -125,7 +125,7 @@ def check_addresses(stages: Mapping[Stage, StageSpec], base: str) -> None:
         ]
         has_page = bool(templates) and templates[0].has_page
         tellers = _tellers(stage, stages)
-        by_link = has_page or any(one.next is not None and one.next.as_ is As.URL for one in tellers)
+        by_link = has_page or any(teller.next is not None and teller.next.as_ is As.URL for teller in tellers)
         if stage is not Stage.POST and spec.parser is None and not by_link and any(map(_has_pages, tellers)):
             raise ValueError(f"{stage}.address needs {{page}} or {{offset:N}}, or next must be a link (as: url)")
         for text in _texts([*spec.body.form.values(), spec.body.json_value]) if spec.body else ():
@@ -147,8 +147,8 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 def _check_placeholders(text: str, stage: Stage) -> None:
     # GraphQL has braces of its own: only words of placeholders are looked at.
-    for found in re.finditer(r"\{(board|post|page|offset:[^{}]*)\}", text):
-        name = found[1]
+    for match in re.finditer(r"\{(board|post|page|offset:[^{}]*)\}", text):
+        name = match[1]
         is_page = name == "page" or _OFFSET.fullmatch(name)
         if name != key_name(stage) and (stage is Stage.POST or not is_page):
             raise ValueError(f"{stage}.body: may not have {{{name[:40]}}}; use {_allowed(stage)}")
@@ -156,7 +156,9 @@ def _check_placeholders(text: str, stage: Stage) -> None:
 
 def _tellers(stage: Stage, stages: Mapping[Stage, StageSpec]) -> list[StageSpec]:
     """Return the stages whose pages lead to the next page of this stage."""
-    return [stages[one] for one in ((Stage.POST, stage) if stage is Stage.COMMENT else (stage,)) if one in stages]
+    return [
+        stages[source] for source in ((Stage.POST, stage) if stage is Stage.COMMENT else (stage,)) if source in stages
+    ]
 
 
 def _has_pages(spec: StageSpec) -> bool:

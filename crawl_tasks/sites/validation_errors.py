@@ -7,8 +7,7 @@ from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
-from crawl_tasks.sites import stages
-from crawl_tasks.sites.field_rules import Rule
+from crawl_tasks.sites.field_rules import Rule, suggest
 from crawl_tasks.sites.yaml_tree import Path, Tree
 
 
@@ -25,7 +24,7 @@ def complaints(error: ValidationError, trees: Sequence[Tree], root: type[BaseMod
         dotted = ".".join(str(part) for part in loc)
         message = mistake["msg"].removeprefix("Value error, ")
         if mistake["type"] == "extra_forbidden":
-            message = f"is not a key here{stages.suggest(str(loc[-1]), _known_keys(loc[:-1], root))}"
+            message = f"is not a key here{suggest(str(loc[-1]), _known_keys(loc[:-1], root))}"
         elif mistake["type"] == "missing":
             message = "is missing; add it"
         path = loc or _path_named_by(message)
@@ -38,7 +37,7 @@ def complaint_at(path: Path, text: str, trees: Sequence[Tree]) -> str:
 
 
 def _place(path: Path, trees: Sequence[Tree]) -> str:
-    tree = max(trees, key=lambda one: one.depth(path))
+    tree = max(trees, key=lambda candidate: candidate.depth(path))
     return f"{tree.source}:{tree.line(path)}"
 
 

@@ -74,12 +74,13 @@ class Tree:
 
     def without(self, paths: Collection[Path]) -> Tree:
         """Return the tree without the lines at and below some paths, which another file has replaced."""
-        lines = {
-            path: line
-            for path, line in self.lines.items()
-            if not any(path[:length] in paths for length in range(1, len(path) + 1))
-        }
+        lines = {path: line for path, line in self.lines.items() if not _lies_below(path, paths)}
         return Tree(self.source, self.value, lines)
+
+
+def _lies_below(path: Path, paths: Collection[Path]) -> bool:
+    """Return whether a path is one of some paths, or lies below one."""
+    return any(path[:length] in paths for length in range(1, len(path) + 1))
 
 
 def read_yaml(text: str, source: str) -> Tree:
@@ -93,7 +94,7 @@ def read_yaml(text: str, source: str) -> Tree:
         root = _Loader(text).get_single_node()
     except MarkedYAMLError as error:
         # JSON writes a character beyond 65,535 as two escapes, which libyaml refuses.
-        whole = _HALVES.sub(lambda found: whole_text(found[0].encode().decode("unicode_escape")), text)
+        whole = _HALVES.sub(lambda match: whole_text(match[0].encode().decode("unicode_escape")), text)
         if whole != text and "Unicode character escape" in str(error.problem):
             return read_yaml(whole, source)
         mark = error.problem_mark or error.context_mark

@@ -17,7 +17,7 @@ from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import board_terms, publish_site
 from crawl_tasks.sites.addresses import Addresses
 from crawl_tasks.sites.board import BoardKind
-from crawl_tasks.sites.board_list import MOST_UNPACKED, unpack
+from crawl_tasks.sites.board_pack import MOST_UNPACKED, unpack
 from crawl_tasks.sites.loader import load_site
 from crawl_tasks.sites.site_json import dump_site, read_site
 from tests.unit.good_site import GOOD
