@@ -21,7 +21,7 @@ settings.register_profile("searching", settings.get_profile("untimed"), derandom
 settings.load_profile("untimed")
 
 
-_FIRST = ("test_fetch_rendering", "test_layouts", "test_docker_alerts")
+_FIRST = ("test_fetch_rendering", "test_web_accessibility", "test_docker_alerts")
 """Long files behind many short ones. As the last ones they would run alone."""
 
 

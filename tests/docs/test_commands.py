@@ -153,8 +153,8 @@ class Reader:
         return subprocess.CompletedProcess(command, code, said, errors)
 
     def run_for_a_while(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command that stays, and interrupt it as Ctrl-C does."""
-        with self._started(f"exec env {command}") as process:
+        """Run a command that stays, and interrupt it as Ctrl-C does, also where the tests run in the background."""
+        with self._started(f"exec env --default-signal=INT {command}") as process:
             try:
                 process.wait(STAY_S)
             except subprocess.TimeoutExpired:

@@ -13,7 +13,9 @@ from tests.flow.world import ROOT
 
 
 @pytest.mark.flow
-@pytest.mark.parametrize(("client", "store"), [("requests", "--apart"), ("curl", "--together")])
+@pytest.mark.parametrize(
+    ("client", "store"), [pytest.param("requests", "--apart", marks=pytest.mark.long), ("curl", "--together")]
+)
 def test_the_bench_crawls_every_page_once_and_right(client: str, store: str, tmp_path: Path) -> None:
     command = [
         sys.executable,

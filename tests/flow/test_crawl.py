@@ -164,16 +164,6 @@ def test_tasks_sent_directly_pass_guard_gate_and_ledger(world: World) -> None:
     assert fetched["/list/1/6"] == 1
 
 
-def test_detail_stands_for_post_and_comment_in_every_view(world: World) -> None:
-    world.forum()
-    world.worker("detail", "detail")
-
-    answer = world.run("inspect", *CELERY, "inspect", "active_queues", "--json")
-    [(_, queues)] = json.loads(answer[answer.index("{") :]).items()
-
-    assert {queue["name"] for queue in queues} == {"post", "comment"}
-
-
 def test_workers_that_nobody_named_are_told_apart_in_every_view(world: World) -> None:
     for queue in ("detail", "store"):
         world.start(queue, *CELERY, "worker", "-Q", queue, "-c", "1")
