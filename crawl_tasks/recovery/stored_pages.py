@@ -12,7 +12,7 @@ from typing import Final
 from crawl_tasks.frontier.admin.admin import Admin
 from crawl_tasks.frontier.entry import guard_address
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, PARTS, SOURCE_STEP, SOURCES
+from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, PARTS, SOURCE_STEP, WHEN_GONE
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import read_or_none
 from crawl_tasks.sites.schema import BoardKind
@@ -55,8 +55,8 @@ def _part_of(number: int, parts: int) -> int:
 
 
 def _is_of(entry: int, known: set[int]) -> bool:
-    """Return whether an entry is that of a page, or one of its boards' own: look_up_source() of guard.lua."""
+    """Return whether an entry is that of a page, or one beside it: look_up_source() of guard.lua."""
     if entry in known:
         return True
-    pages = ((entry - source * SOURCE_STEP) % (1 << ADDRESS_BITS) for source in range(1, SOURCES + 1))
+    pages = ((entry - source * SOURCE_STEP) % (1 << ADDRESS_BITS) for source in range(1, WHEN_GONE + 1))
     return any(page in known for page in pages)

@@ -13,6 +13,12 @@ REST_BITS: Final = 16
 SOURCES: Final = 16
 """A mark is revision * SOURCES + source. Source 0 means none."""
 
+HITS: Final = SOURCES
+"""In the place of a source: the entry beside a page's that counts how often it was listed unchanged."""
+
+WHEN_GONE: Final = SOURCES + 1
+"""The same for the mark that a page was listed with when it was found gone, or in part. The last such entry."""
+
 NONE: Final = 1 << 19
 """Above all revisions: in the place of one stands NONE + rest where there is none."""
 

@@ -14,7 +14,16 @@ from crawl_tasks.frontier.wire.failures import (
     REFUSALS,
     STRAINS,
 )
-from crawl_tasks.frontier.wire.guard_marks import ADDRESS_BITS, ASKED, GONE, NONE, SOURCE_STEP, SOURCES
+from crawl_tasks.frontier.wire.guard_marks import (
+    ADDRESS_BITS,
+    ASKED,
+    GONE,
+    HITS,
+    NONE,
+    SOURCE_STEP,
+    SOURCES,
+    WHEN_GONE,
+)
 from crawl_tasks.frontier.wire.lease_end import FieldRow
 from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW, SHORT_RARE
 from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, FieldType
@@ -41,6 +50,8 @@ def lua_tables(codes: Iterable[str]) -> str:
             "addresses": 1 << ADDRESS_BITS,
             "sources": SOURCES,
             "source_step": SOURCE_STEP,
+            "hits": HITS,
+            "when_gone": WHEN_GONE,
             "asked": ASKED,
             "gone": GONE,
             "none": NONE,

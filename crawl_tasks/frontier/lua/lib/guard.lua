@@ -23,7 +23,7 @@ local ASKED, GONE, NONE = WIRE.mark.asked, WIRE.mark.gone, WIRE.mark.none
 
 -- Entries beside that of an address, as if of two boards more: how often it was listed unchanged, and the mark that it
 -- was listed with when it was found gone or in part.
-local HITS, WHEN_GONE = SOURCES, SOURCES + 1
+local HITS, WHEN_GONE = WIRE.mark.hits, WIRE.mark.when_gone
 
 local function revision_of(mark) return (mark - mark % SOURCES) / SOURCES end
 
@@ -303,7 +303,8 @@ end
 local function gone_and_listed(mark, is_changed)
   local revision, source = revision_of(mark), mark % SOURCES
   local n, k = math.floor((revision - GONE) / 128), (revision - GONE) % 128
-  if is_changed or k == 0 then return (ASKED + n) * SOURCES + source, is_changed or 'again' end
+  if is_changed then return (ASKED + math.max(n - 1, 0)) * SOURCES + source, true end  -- the distance stays as it is
+  if k == 0 then return (ASKED + n) * SOURCES + source, 'again' end
   return (revision - 1) * SOURCES + source, false
 end
 
