@@ -101,12 +101,14 @@ def command(
             else:
                 rows = export(store, out, selection, written_as, overwrite=force, note=note)
         if choice["sites"] and not rows:
-            known = ", ".join(sorted(count.site for count in counts(store))) or "none"
-            click.echo(
-                f"nothing of that is stored of site {', '.join(choice['sites'])}; sites with posts: {known}", err=True
-            )
+            _tell_nothing(store, choice["sites"])
     if out != "-":
         click.echo(f"{rows} rows in {out}", err=True)
+
+
+def _tell_nothing(store: Store, sites: tuple[str, ...]) -> None:
+    known = ", ".join(sorted(count.site for count in counts(store))) or "none"
+    click.echo(f"nothing of that is stored of site {', '.join(sites)}; sites with posts: {known}", err=True)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from crawl_tasks.cli.backend import open_cells
 from crawl_tasks.cli.dead_letters import line_of, row_of
 from crawl_tasks.cli.terminal import echo_json, examples
-from crawl_tasks.frontier.admin.failed import FailedKind, FailedRequest, Selection
+from crawl_tasks.frontier.admin.failed import DeadLetter, FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.kept_pages import KeptPage
 from crawl_tasks.logs import printable
@@ -130,30 +130,44 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
         entries = _kept(cells, chosen) if kept else list_failed(cells, chosen.choice(kind, settings))
-        count, states = 0, set[State]()
+        listed = _Listed()
         for entry in islice(entries, most):
-            count += 1
-            if isinstance(entry, FailedRequest):
-                states.add(entry.state)
-            if as_json:
-                echo_json(row_of(entry))
-            else:
-                click.echo(line_of(entry))
-        if count and not as_json:
+            listed.add(entry, as_json=as_json)
+        if listed.count and not as_json:
             # One entry beyond the limit tells that there are more, without a count of perhaps millions.
-            more = (
-                gettext("; more are not shown, --most {count} is the limit", count=most) if next(entries, None) else ""
-            )
-            step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
-            # Without the option, dead pages are retried.
-            step += " --state parked" if states == {State.PARKED} else ""
-            click.echo(WORDINGS[kind].tell(count, "shown") + more + gettext("; next: crawl-tasks {step}", step=step))
-        total += count
+            click.echo(listed.summary(kind, most if next(entries, None) else None, kept=kept))
+        total += listed.count
     if not total:
         # An emptied Redis has no failures either.
         require_ledger_here(cells)
-    if not total and not as_json:
-        click.echo(gettext("no page is kept") if kept else gettext("nothing failed"))
+        if not as_json:
+            click.echo(gettext("no page is kept") if kept else gettext("nothing failed"))
+
+
+class _Listed:
+    """The entries of one kind that were printed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._states = set[State]()
+
+    def add(self, entry: DeadLetter | KeptPage, *, as_json: bool) -> None:
+        """Print an entry."""
+        self.count += 1
+        if isinstance(entry, FailedRequest):
+            self._states.add(entry.state)
+        if as_json:
+            echo_json(row_of(entry))
+        else:
+            click.echo(line_of(entry))
+
+    def summary(self, kind: FailedKind, limit: int | None, *, kept: bool) -> str:
+        """Return their number with the command for the next step. A `limit` left further ones out."""
+        more = "" if limit is None else gettext("; more are not shown, --most {count} is the limit", count=limit)
+        step = "try SITE --kept" if kept else f"failed retry --kind {kind}{WORDINGS[kind].chosen_by}"
+        # Without the option, dead pages are retried.
+        step += " --state parked" if self._states == {State.PARKED} else ""
+        return WORDINGS[kind].tell(self.count, "shown") + more + gettext("; next: crawl-tasks {step}", step=step)
 
 
 def _kept(cells: Cells, chosen: Chosen) -> Iterator[KeptPage]:
