@@ -57,6 +57,7 @@ def assert_counted(world: World) -> None:
     assert snapshot.is_beat_alive
 
 
+@pytest.mark.long
 def test_a_worker_killed_in_the_middle_costs_at_most_what_it_held(world: World) -> None:
     world.forum("--latency-ms", "40")
     world.publish(lease_ms=SHORT_LEASE_MS, deadline_s=1.0, window=8)

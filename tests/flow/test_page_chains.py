@@ -104,6 +104,7 @@ def test_a_chain_shows_in_inspect_and_a_revoked_page_comes_again(world: World) -
     assert world.faults() == []
 
 
+@pytest.mark.long
 def test_without_chains_everything_is_crawled_once(world: World) -> None:
     world.environment["CRAWL_CHAIN"] = "0"
     world.forum()

@@ -103,6 +103,7 @@ def test_a_forum_drawn_by_scripts_is_stored_to_the_last_field(world: World, foru
     assert set(Counter(forum.server.paths()).values()) == {1}
 
 
+@pytest.mark.long
 def test_the_answers_that_pages_ask_for_are_read_as_documents(world: World, forum: ScriptForum) -> None:
     publish_site(world.frontier, parse_site(forum.site(FROM_ANSWERS), "demo.yaml"), contact=None)
     world.worker("all", "render,list,detail,store", "-c", "2")

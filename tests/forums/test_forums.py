@@ -9,7 +9,7 @@ import pytest
 from tests.forums.proof import prove, table
 from tests.forums.recorded import FORUMS, RECORDINGS, Recording
 
-LONG = {"mybb", "discuz"}
+LONG = {"mybb", "discuz", "nodebb"}
 
 
 @pytest.mark.timeout(240)

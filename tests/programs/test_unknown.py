@@ -229,7 +229,10 @@ class Spoken:
         return replace(said, body=said.body.replace("<html", f'<html lang="{self.language}"', 1))
 
 
-@pytest.mark.parametrize(("language", "written"), [("hr-HR", ("hr", "en")), ("pl", ("zh", "zh-Hant", "en", "ja"))])
+@pytest.mark.parametrize(
+    ("language", "written"),
+    [("hr-HR", ("hr", "en")), pytest.param("pl", ("zh", "zh-Hant", "en", "ja"), marks=pytest.mark.long)],
+)
 def test_a_file_names_the_language_whose_dates_are_not_known(
     language: str, written: tuple[str, ...], tmp_path: Path
 ) -> None:
