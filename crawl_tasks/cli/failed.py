@@ -130,7 +130,7 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
     total = 0
     for kind in [kind for kind in chosen.kinds() if kind is FailedKind.PAGE or not kept]:
         entries = _kept(cells, chosen) if kept else list_failed(cells, chosen.choice(kind, settings))
-        listed = _Listed()
+        listed = _EntryList()
         for entry in islice(entries, most):
             listed.add(entry, as_json=as_json)
         if listed.count and not as_json:
@@ -144,7 +144,7 @@ def list_(chosen: Chosen, *, kept: bool, most: int, as_json: bool) -> None:
             click.echo(gettext("no page is kept") if kept else gettext("nothing failed"))
 
 
-class _Listed:
+class _EntryList:
     """The entries of one kind that were printed."""
 
     def __init__(self) -> None:
