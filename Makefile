@@ -67,6 +67,8 @@ lint: setup ## Check style, types and who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@command -v luacheck >/dev/null || echo "lint: no luacheck (Debian: lua-check), so the Lua files are not checked"
+	if command -v luacheck >/dev/null; then luacheck --quiet $(PACKAGE); fi
 
 lock: setup ## Write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --all-extras \

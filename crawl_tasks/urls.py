@@ -102,7 +102,7 @@ def fingerprint(stage: str, key: str, page: int, revision: str) -> int:
 
 def page_hash(stage: str, key: str, page: int) -> int:
     """Return the 56-bit number by which the guard knows a page in any revision, never 0."""
-    # Seven of the ten bytes of an entry of the exact guard (lua/lib/guard.lua).
+    # Seven of the ten bytes of an entry of the exact guard (lua/guard/tables.lua).
     text = f"{len(stage)}:{stage}{len(key)}:{key}{page}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") or 1
 

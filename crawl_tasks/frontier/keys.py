@@ -85,7 +85,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | that no check page has proved: pending_pages.lua                                   |
 | P:s:S:dead           | hash   | the same as `parked`, for requests given up                                        |
 | P:s:S:seen           | hash   | for each guard table: addresses n, buckets m                                       |
-| P:s:S:seen:TABLE:BUCKET | set  | numbers of addresses with the last revisions, see guard.lua. Of bloom a bitmap     |
+| P:s:S:seen:TABLE:BUCKET | set  | numbers of addresses with the last revisions, see tables.lua. Of bloom a bitmap    |
 | P:s:S:tail:SHARD     | hash   | post id -> "page.token": its last comment page, the page that told it. 100 ids each  |
 | P:s:S:boards         | set    | ids of the site's boards                                                           |
 | P:s:S:scanning       | set    | boards being scanned                                                               |

@@ -2,6 +2,9 @@
 
 The text is the hint templates, the tables of wire/writer.py, the prelude and all verbs. The hash of the text
 names the library, so that workers of several versions call their own. Redis Functions need Redis 7.0 or Valkey.
+
+The header of a Lua file names the files that it INCLUDES and the names that it EXPORTS to those which include it. The
+files of a folder are one home, but for `lib` and the verbs: what only they need of each other, they SHARE.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import resources
+from itertools import groupby
 from typing import Final
 
 from crawl_tasks.frontier.histogram import AGES_S, TIMES_MS
@@ -33,7 +38,7 @@ class Verb(StrEnum):
     PUBLISH = "site/publish"
     STAGE_BOARDS = "site/stage_boards"
     PUBLISH_BOARDS = "site/publish_boards"
-    PRODUCE = "request/produce"
+    PRODUCE = "schedule/produce"
     PAUSE = "site/pause"
     RETRY_FAILED = "admin/retry_failed"
     DROP_FAILED = "admin/drop_failed"
@@ -95,30 +100,39 @@ NAMED_ARGUMENTS: Final = {Verb.COMMIT: COMMIT_ROWS, Verb.FAIL: FAIL_ROWS}
 """The verbs whose arguments have names."""
 
 
-PRELUDE: Final = (
-    "lib/quiet_hours",
-    "lib/revisit",
-    "lib/backoff",
-    "lib/site",
-    "lib/failures",
-    "lib/decisions",
-    "lib/guard",
-    "lib/admission",
-    "lib/news",
-    "lib/scan",
-    "lib/boards",
-    "lib/circuit_breaker",
-    "lib/fair_share",
-    "lib/backlog_limit",
-    "lib/slots",
-    "lib/release",
-    "lib/http_validator",
-    "lib/lease",
-    "lib/idle",
-    "lib/pending_pages",
-    "lib/answers",
-)
-"""The library in front of every verb, in this order."""
+_RUNNER: Final = "lib/answers"
+"""The file that runs the verbs."""
+
+
+@cache
+def prelude() -> tuple[str, ...]:
+    """Return the files in front of the verbs, each behind those that it includes. Files of one home stand together.
+
+    Raises:
+        graphlib.CycleError: files or homes include each other.
+    """
+    includes: dict[str, list[str]] = {}
+    waiting = [_RUNNER, *(part for verb in Verb for part in header(verb, "INCLUDES"))]
+    for file in waiting:
+        if file not in includes:
+            includes[file] = header(file, "INCLUDES")
+            waiting += includes[file]
+    homes: TopologicalSorter[str] = TopologicalSorter()
+    for file, parts in includes.items():
+        homes.add(_home(file), *({_home(part): None for part in parts if _home(part) != _home(file)}))
+    order = list(homes.static_order())
+    return tuple(sorted(TopologicalSorter(includes).static_order(), key=lambda file: order.index(_home(file))))
+
+
+def _home(file: str) -> str:
+    """Return what makes one block: a folder, or a file of `lib`."""
+    return file if file.startswith("lib/") else file.partition("/")[0]
+
+
+def header(file: str, field: str) -> list[str]:
+    """Return the words of a field in the header of a Lua file."""
+    lines = re.findall(f"^-- {field}: (.+)$", read_lua(file), re.MULTILINE)
+    return [word for line in lines for word in line.split()]
 
 
 def _numbers(values: Iterable[int]) -> str:
@@ -142,17 +156,17 @@ def _message(template: str) -> str:
 def lua_text(hints: Mapping[str, str], outbox_max: int = OUTBOX_MAX) -> str:
     """Return the Lua of the library without its first line: hints, bounds, WIRE, prelude, verbs as `VERBS[name]`."""
     table = ", ".join(f"{queue} = {_message(hint)}" for queue, hint in hints.items())
-    prelude = "\n".join(scoped(part) for part in PRELUDE)
+    homes = "\n".join(scoped(*files) for _, files in groupby(prelude(), _home))
     values = f"{_numbers(TIMES_MS)}, {_numbers(AGES_S)}, {outbox_max}, {FORMAT}"
     bounds = f"local TIMES_MS, AGES_S, OUTBOX_MAX, FORMAT = {values}"
     verbs = "\n".join(f"VERBS['{verb.name}'] = function(KEYS, ARGV)\n{_body(verb)}\nend" for verb in Verb)
-    return f"local HINTS = {{{table}}}\n{bounds}\n{library_tables()}\n{prelude}\nlocal VERBS = {{}}\n{verbs}"
+    return f"local HINTS = {{{table}}}\n{bounds}\n{library_tables()}\n{homes}\nlocal VERBS = {{}}\n{verbs}"
 
 
 @cache
 def library_tables() -> str:
     """Return the Lua text of WIRE, with all patterns that the files name."""
-    return lua_tables(read_lua(file) for file in (*PRELUDE, *Verb))
+    return lua_tables(read_lua(file) for file in (*prelude(), *Verb))
 
 
 def _body(verb: Verb) -> str:
@@ -161,12 +175,13 @@ def _body(verb: Verb) -> str:
     return f"{lua_locals(rows)}\n{read_lua(verb)}" if rows else read_lua(verb)
 
 
-def scoped(part: str) -> str:
-    """Return a file of the prelude as a block. Its header names the functions and constants for other files."""
+def scoped(*files: str) -> str:
+    """Return files of one home as a block, behind locals for what they export."""
     # Lua allows 200 local names in one function, and the whole library is one.
-    text = read_lua(part)
-    exports = ", ".join(name for line in re.findall("^-- EXPORTS: (.+)$", text, re.MULTILINE) for name in line.split())
-    return f"local {exports}\ndo\n{text}\nend"
+    exports, shares = ([name for file in files for name in header(file, field)] for field in ("EXPORTS", "SHARES"))
+    shared = f"local {', '.join(shares)}\n" if shares else ""
+    blocks = "\n".join(f"do\n{read_lua(file)}\nend" for file in files)
+    return f"local {', '.join(exports)}\ndo\n{shared}{blocks}\nend"
 
 
 def named_library(text: str) -> tuple[str, str]:

@@ -128,16 +128,16 @@ GUARDS = (
     Guard(
         "`check --deep` looks into each site's ledger",
         "crawl_tasks/recovery/fsck.py",
-        "        for site in self._sites or sites:\n            for location in self._look_at",
-        "        for site in ():\n            for location in self._look_at",
+        "        for site in self._sites or sites:\n            yield from",
+        "        for site in ():\n            yield from",
         "keys",
         "before call",
     ),
     Guard(
         "`check --deep` counts what is done and not stored",
         "crawl_tasks/recovery/fsck.py",
-        "in audit.items(self._sites or sites):",
-        "in ():",
+        "in audit.items(self._sites or sites))",
+        "in ())",
         "tests/frontier/test_fsck.py",
         "failed",
     ),
@@ -152,7 +152,7 @@ GUARDS = (
     Guard(
         "admission stops at the threshold",
         f"{LUA}/request/admit.lua",
-        "  if site.fresh >= (level <= BACKFILL and backfill_room or room) then\n",
+        "  if site.page.fresh >= (level <= BACKFILL and backfill_room or room) then\n",
         "  if false then\n",
         "threshold",
         "the backlog was",
@@ -167,7 +167,7 @@ GUARDS = (
     ),
     Guard(
         "a board is due again after its interval, and has one scan at a time",
-        f"{LUA}/request/produce.lua",
+        f"{LUA}/schedule/produce.lua",
         "  plan_scan(site, id, now + v.interval_ms, ",
         "  plan_scan(site, id, now, ",
         "slots",
@@ -234,7 +234,7 @@ GUARDS = (
     Guard(
         "the circuit breaker opens",
         f"{LUA}/lib/circuit_breaker.lua",
-        "  open_breaker(site, stage, now, now + wait, reason)\n",
+        "  open_breaker(site, stage, now, now + first_probe, reason)\n",
         "",
         "tests/frontier/test_breaker.py",
         "failed",
@@ -257,7 +257,7 @@ GUARDS = (
     ),
     Guard(
         "each of two lists has its own word of a thread",
-        f"{LUA}/lib/guard.lua",
+        f"{LUA}/guard/guard.lua",
         "if is_other then write_own(t, older, address, rest, mark) end",
         "",
         "tests/frontier/test_two_lists.py",

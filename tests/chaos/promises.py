@@ -142,8 +142,8 @@ PROMISES = (
     _of(
         "a page enters no more threads than one script should",
         "crawl_tasks/parse/hub.py",
-        "entered = list(found.items())[:MOST_LINKS]",
-        "entered = list(found.items())",
+        "entered = list(revisions.items())[:MOST_LINKS]",
+        "entered = list(revisions.items())",
         "unit/test_parse_hub.py",
     ),
     _of(
@@ -155,8 +155,8 @@ PROMISES = (
     ),
     _of(
         "a thread that came back with the same revision is asked for",
-        f"{LUA}/lib/guard.lua",
-        "return is_due and 'again', true",
+        f"{LUA}/guard/guard.lua",
+        "return is_due, true",
         "return false, true",
         "frontier/test_changes_between_scans.py",
     ),

@@ -1,6 +1,6 @@
 """The reference model of the revisit policy: when a board is scanned again.
 
-frontier/lua/lib/revisit.lua does the same where a scan ends. `make freshness` measures this model in virtual time.
+frontier/lua/schedule/revisit.lua does the same where a scan ends. `make freshness` measures this model in virtual time.
 
 A board has a price for waiting, which grows with its rate of new items, and faster while a thread is hot. All boards
 of a site wait until that price is the same. The site's price follows its budget: it rises while scans come late, and

@@ -10,7 +10,7 @@ import redis
 
 from crawl_tasks.frontier.admin.transfer import SiteTransfer
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
+from crawl_tasks.frontier.redis_functions import Verb, prelude, read_lua
 from crawl_tasks.frontier.replies import ints
 from crawl_tasks.model import Effort, Items, Parsed
 from tests.bench.slowest_call import TERMS, Size, board, each_call, every_verb, fill
@@ -120,7 +120,7 @@ def test_a_site_that_moves_counts_its_rejected_pages_in_pieces(client: redis.Red
     assert client.hget("test:s:demo:frozen", "rejected") == b"350"
 
 
-@pytest.mark.parametrize("name", [*PRELUDE, *Verb])
+@pytest.mark.parametrize("name", [*prelude(), *Verb])
 def test_a_script_reads_a_collection_in_pages_or_says_why_it_is_small(name: str) -> None:
     whole = [line for line in read_lua(name).splitlines() if re.search("'(SMEMBERS|HKEYS|HVALS|KEYS)'", line)]
 

@@ -272,25 +272,6 @@ def test_pinned_rows_do_not_end_a_scan(crawl: SmallCrawl) -> None:
     assert crawl.client.hget("test:s:demo", "levels:list") == b"52"
 
 
-@pytest.mark.parametrize("level", [0, 2, 5])
-def test_the_walk_that_an_older_version_counted_as_a_scan_ends(
-    frontier: Frontier, client: redis.Redis, watch: Watch, level: int
-) -> None:
-    watch(board("1"))
-    frontier.produce()
-    frontier.commit(take_list(frontier, client), NOTHING)
-    old = Request("demo", Stage.LIST, "1", "http://127.0.0.1/old", 7, "seed1700000000000", priority=level)
-    frontier.admit("demo", [old])
-    client.hdel(BOARD, "walk_open")
-    client.hset(BOARD, "open", 1)
-    client.sadd("test:s:demo:scanning", "1")
-
-    frontier.commit(take_list(frontier, client), NOTHING)
-
-    assert client.hmget(BOARD, "open", "walk_open") == [b"0", None]
-    scan(frontier, client)
-
-
 def test_a_board_of_many_pages_at_once_is_scanned_beside_its_walk_without_a_second_one(
     frontier: Frontier, client: redis.Redis, watch: Watch
 ) -> None:
@@ -391,8 +372,8 @@ def test_the_rate_of_a_board_is_learned_from_the_first_scan_that_was_read(
     assert client.hget(BOARD, "history") is None
 
 
-def test_a_walk_whose_count_was_lost_costs_one_more_scan_and_no_page(crawl: SmallCrawl, client: redis.Redis) -> None:
-    """No verb loses the count, only who deletes the field by hand. Then the walk's end ends the scan beside it."""
+def test_a_walk_whose_count_was_lost_costs_no_scan_and_no_page(crawl: SmallCrawl, client: redis.Redis) -> None:
+    """No verb loses the count, only who deletes the field by hand."""
     crawl.publish()
     for page in (1, 2, 3):
         crawl.forum.board(
@@ -417,7 +398,7 @@ def test_a_walk_whose_count_was_lost_costs_one_more_scan_and_no_page(crawl: Smal
     crawl.pages.handle(TaskMessage("demo", Stage.LIST, rid=scan))
     crawl.work()
 
-    assert begun_beside == 1
+    assert begun_beside == 0
     assert client.hmget(BOARD, "open", "walk_open") == [b"0", None]
     assert {f"/post/{page}{row}" for page in (1, 2, 3) for row in range(3)} <= set(crawl.forum.asked)
     assert Check(crawl.frontier, None).run() == []

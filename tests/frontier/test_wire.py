@@ -11,7 +11,7 @@ from crawl_tasks import errors
 from crawl_tasks.errors import AccessDenied, AllGone, DeadlineExceeded, Fate, PageError, Scope
 from crawl_tasks.fetch.http_status import failure
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, library_tables, read_lua
+from crawl_tasks.frontier.redis_functions import Verb, library_tables, prelude, read_lua
 from crawl_tasks.frontier.retry import RetryPolicy, judge
 from crawl_tasks.frontier.wire.failures import FAILURES
 from crawl_tasks.model import Effort, Items, Lease, Parsed, Request, Stage
@@ -90,7 +90,7 @@ def test_a_class_that_slows_a_site_is_a_sign_of_strain_for_other_pages(
 
 
 def test_every_failure_that_the_scripts_name_is_one_of_errors_py() -> None:
-    code = "\n".join(read_lua(file) for file in [*PRELUDE, *Verb])
+    code = "\n".join(read_lua(file) for file in [*prelude(), *Verb])
 
     named = set(re.findall(r"WIRE\.reason\.(\w+)", code))
 

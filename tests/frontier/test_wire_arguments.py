@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from crawl_tasks.errors import Scope
-from crawl_tasks.frontier.redis_functions import NAMED_ARGUMENTS, PRELUDE, Verb, read_lua
+from crawl_tasks.frontier.redis_functions import NAMED_ARGUMENTS, Verb, header, prelude, read_lua
 from crawl_tasks.frontier.wire.lease_end import CommitFields, CommitOutcome, FailFields
 from crawl_tasks.frontier.wire.site_terms import FieldType
 from crawl_tasks.frontier.wire.writer import lua_locals
@@ -41,7 +41,7 @@ def test_lua_has_each_argument_under_its_name_and_by_its_type(verb: Verb, client
 @pytest.mark.parametrize("verb", NAMED_ARGUMENTS)
 def test_a_script_reads_each_of_its_arguments_and_by_name_alone(verb: Verb) -> None:
     code = "\n".join(line.split("--")[0] for line in read_lua(verb).splitlines())
-    headers = "\n".join(line for part in PRELUDE for line in re.findall("^-- EXPORTS: (.+)$", read_lua(part), re.M))
+    headers = "\n".join(name for part in prelude() for name in header(part, "EXPORTS"))
     names = {row.name for row in NAMED_ARGUMENTS[verb]}
 
     assert {name for name in names if not re.search(rf"\b{name}\b", code)} == set()

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from crawl_tasks.frontier.entry import line_of, read_entry
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, library_tables, read_lua
+from crawl_tasks.frontier.redis_functions import Verb, library_tables, prelude, read_lua
 from crawl_tasks.frontier.wire.entry_format import FLAG_MEANINGS, TEXTS, Flag, pattern, patterns_in
 from crawl_tasks.model import Reach, Request, Stage
 
@@ -19,7 +19,7 @@ VALUES = {
     "attempt": "3", "address": "https://forum.example/a?b=1", "payload": '["k e y",2,"r"]',
 }  # fmt: skip
 ENDS = {"work": "stage priority attempt address payload", "request": "address payload"}
-CODE = "\n".join(line.split("--")[0] for file in [*PRELUDE, *Verb] for line in read_lua(file).splitlines())
+CODE = "\n".join(line.split("--")[0] for file in [*prelude(), *Verb] for line in read_lua(file).splitlines())
 LOCALS = {"level": "priority", "holder": "token", "number": "rid"}
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,6 @@ from crawl_tasks.broker.message import Message, readable
 from crawl_tasks.celery import CONTROL_MOST, build_app
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, read_lua
 from crawl_tasks.local.redis_server import RedisServer
 from crawl_tasks.queues import FETCH_POST, QUEUES
 from crawl_tasks.settings import Settings
@@ -162,69 +160,6 @@ def test_a_hint_survives_any_address_the_urls_module_lets_through(frontier: Fron
         filled = re.sub(r"@[A-Z]+@", "1", template)
 
         assert json.loads(json.loads(filled)["body"])[2]["callbacks"] is None
-
-
-@pytest.mark.parametrize("verb", list(Verb))
-def test_a_script_keeps_the_promises_of_its_header(verb: Verb) -> None:
-    text = (resources.files("crawl_tasks.frontier") / "lua" / f"{verb}.lua").read_text("utf-8")
-    header = text.split("\n\n")[0]
-    code = "\n".join(line.split("--")[0] for line in text.splitlines())
-    documented = [int(n) for n in re.findall(r"^-- ARGV (\d+)", header, re.M)]
-    used = [int(n) for n in re.findall(r"ARGV\[(\d+)\]", code)]
-
-    assert header.startswith("-- ")
-    assert "-- KEYS 1: key prefix" in header
-    assert max(used, default=0) <= max(documented, default=0)
-    assert "-- RETURNS 0:" in header
-    if "return lease_request(" in code:  # a commit leases too
-        code += code_of("lib/lease")
-    returned = set(re.findall(r"return \{(-?\d+)", code)) | set(re.findall(r"and (-\d+)\)", code))
-    assert returned == set(re.findall(r"^-- RETURNS (-?\d+):", header, re.M))
-
-
-BUILT_IN = "ipairs pairs tonumber tostring unpack type pcall select error"
-KEYWORDS = "and or not if while until elseif return in function"
-
-
-def code_of(file: str) -> str:
-    return "\n".join(line.split("--")[0] for line in read_lua(file).splitlines())
-
-
-@pytest.mark.parametrize("part", PRELUDE)
-def test_a_file_of_the_prelude_exports_what_its_header_says_and_others_use(part: str) -> None:
-    exports = {name for line in re.findall("^-- EXPORTS: (.+)$", read_lua(part), re.M) for name in line.split()}
-    code = code_of(part)
-    others = "\n".join(code_of(other) for other in [*PRELUDE, *Verb] if other != part)
-    defined = set(re.findall(r"^function (\w+)", code, re.M)) | {
-        name.strip()
-        for names in re.findall(r"^((?!local )[A-Za-z_][A-Za-z_, ]*) = ", code, re.M)
-        for name in names.split(",")
-    }
-
-    assert defined == exports - {"P", "CALL"}
-    assert {name for name in exports - {"P", "CALL"} if not re.search(rf"\b{name}\b", others)} == set()
-
-
-@pytest.mark.parametrize("file", [*PRELUDE, *Verb])
-def test_a_file_calls_only_functions_that_it_has_or_that_others_export(file: str) -> None:
-    headers = "\n".join(read_lua(part) for part in PRELUDE)
-    exports = {name for line in re.findall("^-- EXPORTS: (.+)$", headers, re.M) for name in line.split()}
-    code = code_of(file)
-    own = set(re.findall(r"function (\w+)", code))
-    own |= {name.strip() for names in re.findall(r"function[\w. ]*\(([^)]*)\)", code) for name in names.split(",")}
-    named = re.findall(r"(?:local|function \w*\(|function\() *([\w, ]+)", code)
-    own |= {name.strip() for names in named for name in names.split(",")}
-    called = set(re.findall(r"(?<![.:\w])(\w+)\(", re.sub(r"'[^'\n]*'", "''", code)))
-
-    assert called - own - exports - {*BUILT_IN.split(), *KEYWORDS.split()} == set()
-
-
-@pytest.mark.parametrize("file", [*PRELUDE, *Verb])
-def test_no_script_runs_an_unbounded_command(file: str) -> None:
-    code = "\n".join(line for line in read_lua(file).splitlines() if "-- bounded" not in line)
-
-    for command in ("KEYS'", "SMEMBERS", "HVALS", "FLUSH", "'LRANGE', key, 0, -1"):
-        assert command not in code
 
 
 @pytest.fixture

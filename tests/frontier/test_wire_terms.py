@@ -12,7 +12,7 @@ import redis
 from crawl_tasks.errors import BackendError
 from crawl_tasks.frontier.envelope import hint_templates
 from crawl_tasks.frontier.frontier import Frontier
-from crawl_tasks.frontier.redis_functions import PRELUDE, Verb, lua_text, read_lua
+from crawl_tasks.frontier.redis_functions import Verb, lua_text, prelude, read_lua
 from crawl_tasks.frontier.wire.site_terms import SITE_STATE, SITE_TERMS, TERM_NAMES, FieldType, StateField, TermsField
 from crawl_tasks.model import Stage
 from crawl_tasks.registry.site_publisher import terms_of
@@ -105,7 +105,7 @@ def test_a_script_reads_each_field_of_the_state_by_its_type(
 
 
 def test_no_script_names_a_term_that_is_none_or_writes_to_one() -> None:
-    code = "\n".join(line.split("--")[0] for file in [*PRELUDE, *Verb] for line in read_lua(file).splitlines())
+    code = "\n".join(line.split("--")[0] for file in [*prelude(), *Verb] for line in read_lua(file).splitlines())
 
     assert set(re.findall(r"\bsite\.terms\.(\w+)", code)) <= {term.name for term in SITE_TERMS}
     assert re.findall(r"\bsite\.terms[.\[][\w.\]]* = ", code) == []
@@ -117,7 +117,7 @@ MODES = {GuardMode: r"(?:mode|guard|guard\.post|guard\[stage\]) [=~]= '(\w+)'", 
 
 @pytest.mark.parametrize("kind", MODES, ids=lambda kind: kind.__name__)
 def test_a_script_names_only_modes_and_orders_that_a_site_file_may_give(kind: type[GuardMode | Order]) -> None:
-    named = {mode for file in [*PRELUDE, *Verb] for mode in re.findall(MODES[kind], read_lua(file))}
+    named = {mode for file in [*prelude(), *Verb] for mode in re.findall(MODES[kind], read_lua(file))}
 
     assert named
     assert named <= set(kind)

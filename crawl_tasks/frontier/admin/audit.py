@@ -212,7 +212,7 @@ class Audit:
 
 
 def _address_of(member: bytes) -> int:
-    """Return the address of a member: all digits but those of its mark, half of them below 0. See guard.lua."""
+    """Return the address of a member: all digits but those of its mark, half of them below 0. See guard/tables.lua."""
     number = int(member[:-_MARK_DIGITS])
     return -1 - number if number < 0 else number + (1 << (ADDRESS_BITS - 1)) - 1
 

@@ -1,4 +1,5 @@
 -- Acknowledge decisions of operators that the database has now. One that was changed meanwhile stays to be stored.
+-- INCLUDES: lib/site lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1..: "site subject" and the stored decision as JSON, see decisions.lua

@@ -1,4 +1,5 @@
 -- Audit some entries of one place of a site's ledger: each must be readable, and in no other place.
+-- INCLUDES: lib/site lib/admission
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: place: open, leased, released:STAGE, ready:STAGE:LEVEL, delayed, parked or dead

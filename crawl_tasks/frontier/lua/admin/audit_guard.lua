@@ -1,4 +1,5 @@
 -- Audit a guard table: count the addresses in some buckets, to be compared with the size that the table says.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: table, as in the hash `seen`

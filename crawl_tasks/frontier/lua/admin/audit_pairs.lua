@@ -1,4 +1,5 @@
 -- Audit a hash and the sorted set of its times: each name in one must stand in the other.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: unacked (messages of other programs) or claims (claimed start entries)
 -- ARGV 2: hash or times

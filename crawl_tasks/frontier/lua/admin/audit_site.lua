@@ -1,4 +1,5 @@
 -- Audit the sums of a site's ledger, at one instant: its balance, its place in the schedules, the scans of some boards.
+-- INCLUDES: lib/site lib/admission
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: cursor, 0 to begin

@@ -1,5 +1,6 @@
 -- Count the requests of sites by state, at one instant, by the sizes of the structures that hold them. Read their
 -- counters.
+-- INCLUDES: lib/site
 -- FLAGS: no-writes
 -- KEYS 1: key prefix
 -- ARGV 1: ms after which an overdue board is late

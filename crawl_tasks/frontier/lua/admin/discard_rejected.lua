@@ -1,4 +1,5 @@
 -- Drop rejected messages and start entries, or put them back where they came from. One that cannot wait there stays.
+-- INCLUDES: lib/site lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: retry or drop

@@ -1,4 +1,5 @@
 -- Drop dead or parked requests for good: each counts as done, and as dropped. The outbox tells the database.
+-- INCLUDES: lib/site lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,4 +1,5 @@
 -- Find the requests that the guard does not know. A rolling guard forgets, so that its stages have none.
+-- INCLUDES: lib/site guard/guard
 -- FLAGS: no-writes
 -- KEYS 1: key prefix
 -- ARGV 1: site

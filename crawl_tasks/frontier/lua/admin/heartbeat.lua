@@ -1,6 +1,7 @@
 -- Note the heartbeat of a process with its queues, or its end. A process without a heartbeat for a minute is forgotten.
 -- `births` holds the first heartbeat of each process that has not ended in order, as "name birth", or when it is due.
 -- The last quarter of an hour of it shows who died. In containers, all processes may have one name.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: name of the process
 -- ARGV 2: its queues, comma-separated, '?' when it begins and serves none yet, or '' when it ends

@@ -1,4 +1,5 @@
 -- List some boards of a site with their schedule.
+-- INCLUDES: lib/site
 -- FLAGS: no-writes
 -- KEYS 1: key prefix
 -- ARGV 1: site

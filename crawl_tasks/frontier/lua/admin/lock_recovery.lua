@@ -1,5 +1,6 @@
 -- Take, extend or release the recovery lock, the right to rebuild lost ledgers. One caller holds it, a dead one loses
 -- it.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: caller
 -- ARGV 2: ms for which the caller holds the lock from now on, as all callers do, 0 to release it

@@ -1,6 +1,7 @@
 -- Note the alerts that fire now, so that each is sent once when it begins, again after a while, and once when it ends,
 -- with any number of senders. A notice that could not be sent is undone, and comes again at the next look; since when
 -- is noted until a look has nothing to send.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: claim, undo, or leave: the sender ends in order, and nobody need miss it
 -- ARGV 2: claim: ms after which a lasting alert is sent again. undo: begins, lasts or ended

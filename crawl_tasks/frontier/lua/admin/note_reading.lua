@@ -1,4 +1,5 @@
 -- Keep a reading of all sites, for the charts of the next exporter or for rates, of several processes one at a time.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: the reading, packed
 -- ARGV 2: least ms between two readings

@@ -1,4 +1,5 @@
 -- Make parked or dead requests ready again under another address, which a mended site file gives their pages.
+-- INCLUDES: lib/site lib/admission lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: dead or parked

@@ -1,5 +1,6 @@
 -- Restore the schedule of a board after its ledger was lost: the last scan, the rate of new items as far as the
 -- database has their times, and the due time of the next scan.
+-- INCLUDES: lib/site lib/admission schedule/scan
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: board

@@ -1,5 +1,6 @@
 -- Restore decisions of operators about a site from the database, and carry them out where the site is published: a
 -- Redis that lost its last writes, or is older, has forgotten them. A newer decision in Redis stays.
+-- INCLUDES: lib/site guard/tables lib/admission lib/boards lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

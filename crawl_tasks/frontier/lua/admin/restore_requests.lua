@@ -1,6 +1,7 @@
 -- Restore a wiped ledger from the database: requests that were done, for the guard, and requests that were admitted and
 -- not done, which become ready. The tail of no thread is restored: it may have gone down again since the last page that
 -- is known, so that a thread is read whole when it changes next. A second call with the same lines changes nothing.
+-- INCLUDES: lib/site guard/guard lib/admission
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: ms, the newest observation of the database, above which the tokens go on, or 0
@@ -30,4 +31,4 @@ end
 flush_admission(site)
 schedule_look(site, now + 1000)
 note_change(site)
-return {0, site.fresh, known}
+return {0, site.page.fresh, known}

@@ -1,4 +1,5 @@
 -- Make dead or parked requests ready again, with no attempts counted. One call looks at some thousands.
+-- INCLUDES: lib/site lib/admission lib/circuit_breaker lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: dead or parked

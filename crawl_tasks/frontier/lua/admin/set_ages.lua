@@ -2,6 +2,7 @@
 -- database that was acknowledged (`change`), the same of changes by pages of this ledger (`own`), the number of
 -- batches that were drawn from the outbox (`drawn`), the time at which Redis proved to be older (`older`), and 1 from
 -- the first step of a recovery that scans all boards to their ends until it ends (`walks`).
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: greatest change of the database
 -- ARGV 2: batches drawn

@@ -1,6 +1,7 @@
 -- Wipe a site's ledger, guard and boards, some keys at a time, before recovery builds them anew. The site stays
 -- unpublished, so that no lease begins and no old one ends, and will be paused when it is published again. Of a removed
 -- site nothing is left.
+-- INCLUDES: lib/site lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

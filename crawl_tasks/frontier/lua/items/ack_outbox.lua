@@ -1,4 +1,5 @@
 -- Acknowledge stored pages: take them off the outbox and count their results.
+-- INCLUDES: lib/site lib/idle lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: counts of stored rows, as JSON: {site: {name of a statistic: number}}

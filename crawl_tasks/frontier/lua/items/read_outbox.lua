@@ -1,5 +1,6 @@
 -- Take the oldest waiting pages from the outbox for storing: first pages that the taker took before and did not store,
 -- then pages of a dead taker, then new ones.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: taker

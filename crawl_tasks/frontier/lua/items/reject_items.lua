@@ -1,5 +1,6 @@
 -- Reject a page's items that cannot be stored: keep them aside with the reason, until they are put back or dropped. A
 -- second call for the same page changes nothing.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: id in the outbox

@@ -1,4 +1,5 @@
 -- Take the oldest rejected items: back into the outbox, to be stored, or away for good.
+-- INCLUDES: lib/site lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: most pages to take
 -- ARGV 2: 1 to put them back, 0 to drop them

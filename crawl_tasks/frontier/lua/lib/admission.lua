@@ -1,5 +1,5 @@
--- Shared by every script, behind guard.lua: admission. A line becomes an entry of the ledger, and a board's scan goes
--- on.
+-- Admission. A line becomes an entry of the ledger, and a board's scan goes on.
+-- INCLUDES: lib/site guard/guard
 -- EXPORTS: board_key is_by_hand is_walk board_field note_board register_level return_ready return_tried append_ready
 -- EXPORTS: walk_whole admit_line flush_admission backlog
 
@@ -66,12 +66,13 @@ function return_tried(site, entry) put_ready(site, entry, true) end
 
 -- Put an entry behind the others of its ready list. flush_admission() writes it.
 function append_ready(site, stage, level, entry)
-  local batch = site.batch  -- the batch of the line before: a page's lines are mostly of one stage
+  local page = site.page
+  local batch = page.batch  -- the batch of the line before: a page's lines are mostly of one stage
   if not batch or batch.stage ~= stage or batch.level ~= level then
     register_level(site, stage, level)
     local key = ready_key(site, stage, level)
-    batch = site.ready[key] or {stage = stage, level = level}
-    site.ready[key], site.batch = batch, batch
+    batch = page.ready[key] or {stage = stage, level = level}
+    page.ready[key], page.batch = batch, batch
   end
   batch[#batch + 1] = entry
 end
@@ -83,17 +84,18 @@ local MOST_KNOWN = 200  -- pages in a row. A forum may answer every number with 
 -- The first walk over a board goes to its end, as its threads may be known from a page of all news or from another
 -- board, and so does one that a person asked for. `first` counts such pages.
 local function goes_on(site, key, is_asked_for)
+  local page = site.page
   local slack, slid, first = unpack(redis.call('HMGET', key, 'slack', 'slid', 'first'))
-  first = tonumber(first or ((site.is_unscanned or is_asked_for) and 0))
-  if first then redis.call('HSET', key, 'first', site.news > 0 and 0 or first + 1) end
-  if site.news > 0 then
+  first = tonumber(first or ((page.is_unscanned or is_asked_for) and 0))
+  if first then redis.call('HSET', key, 'first', page.news > 0 and 0 or first + 1) end
+  if page.news > 0 then
     redis.call('HINCRBY', key, 'walk', 1)
   elseif first then
     return first < MOST_KNOWN
   elseif tonumber(slack or 0) > 0 then
     redis.call('HINCRBY', key, 'slack', -1)
   elseif tonumber(slid or 0) > 0 then
-    redis.call('HINCRBY', key, 'slid', -math.max(1, site.known))
+    redis.call('HINCRBY', key, 'slid', -math.max(1, page.known))
   else
     return false
   end
@@ -112,12 +114,13 @@ end
 -- were already read. A walk that ended on page 2 may have met rows that news had moved there. Where history had its
 -- half of `daily_new` today, it waits for another day.
 local function begin_walk(site, id, key, may_have_more)
+  local page = site.page
   local pages, open = unpack(redis.call('HMGET', key, 'walk', 'walk_open'))
   pages = tonumber(pages or 0)
-  local is_due = pages > 1 or (site.news > 0 and (may_have_more or pages == 1))
+  local is_due = pages > 1 or (page.news > 0 and (may_have_more or pages == 1))
   if not is_due or tonumber(open or 0) > 0 then return false end
-  if site.walks_later then walk_whole(site, id); return false end
-  redis.call('HSET', key, 'walk', may_have_more and site.news > 0 and 1 or 0, 'slack', math.max(0, pages - 1))
+  if page.walks_later then walk_whole(site, id); return false end
+  redis.call('HSET', key, 'walk', may_have_more and page.news > 0 and 1 or 0, 'slack', math.max(0, pages - 1))
   return true
 end
 
@@ -125,19 +128,20 @@ end
 -- are new. Behind a known row stands what was read before, or history. On a list in the order of the last replies that
 -- is certain where the rows are older than the newest one of the scan before.
 local function walks_on(site, said, level)
+  local page = site.page
   local key = board_key(site, said[1])
   local line, is_open = unpack(redis.call('HMGET', key, 'line', 'open'))
   if is_open and not line and not is_by_hand(said) then return false end  -- the board left the site file
   -- Echoes stand newest first: behind a known one all are known.
-  if site.echoes.new + site.echoes.known > 0 then return site.echoes.known == 0 end
-  if not is_open then return site.news > 0 end
+  if page.echoes.new + page.echoes.known > 0 then return page.echoes.known == 0 end
+  if not is_open then return page.news > 0 end
   if is_walk(said, level) then return goes_on(site, key, is_by_hand(said)) end
-  local may_have_more = not (site.row_at > 0 and site.row_at < site.known_until)
-  if site.news > 0 and site.known == 0 and may_have_more then
+  local may_have_more = not (page.row_at > 0 and page.row_at < page.known_until)
+  if page.news > 0 and page.known == 0 and may_have_more then
     redis.call('HINCRBY', key, 'walked', 1)
     return true
   end
-  if site.goes_by_time and site.row_at > site.last_seen then return true end
+  if page.goes_by_time and page.row_at > page.last_seen then return true end
   local begins = begin_walk(site, said[1], key, may_have_more)
   return begins, begins
 end
@@ -145,7 +149,7 @@ end
 -- Return whether a scan leaves a page to the walk over the same board: one of many pages that page 1 of the list names
 -- at once.
 local function is_left_to_walk(site, said, level)
-  local parent = site.listed
+  local parent = site.page.listed
   if not parent or parent[2] ~= 1 or said[2] <= 2 or board_field(said, level) ~= 'open' then return false end
   return tonumber(redis.call('HGET', board_key(site, said[1]), 'walk_open') or 0) > 0
 end
@@ -161,6 +165,7 @@ end
 -- An echo makes no request in two places: where nobody named its thread, which is read whole when its own board lists
 -- it, and behind page 1 of a first scan, where everything is older than the scan.
 function admit_line(site, line, now, unguarded)
+  local page = site.page
   local behind_word = string.find(line, ' ', 1, true) + 1
   local flag, stage, level, request = string.match(line, WIRE.wish.flag_stage_priority_request, behind_word)
   local said = stage == 'list' and cjson.decode(string.match(request, WIRE.request.payload))
@@ -182,49 +187,51 @@ function admit_line(site, line, now, unguarded)
     if redis.call('HEXISTS', key, 'full_line') == 1 then redis.call('HSET', key, 'full_next', line) end
     return false
   end
-  local is_new, was_named, is_unseen = true, true, false
+  local is_new = true
   if not unguarded then
+    local was_named, is_unseen
     is_new, was_named, is_unseen = guard_admits(site, stage, line, now, flag)
-    if is_unseen then site.unseen = site.unseen + 1 end
+    if is_unseen then page.unseen = page.unseen + 1 end
     if not is_new and flag ~= '+' then
-      site.known = site.known + 1
-      if flag == '=' then site.echoes.known = site.echoes.known + 1 end
+      page.known = page.known + 1
+      if flag == '=' then page.echoes.known = page.echoes.known + 1 end
       return false
     end
     if flag == '=' then
-      site.echoes.new = site.echoes.new + 1
-      if site.is_first_walk or not was_named then return false end
+      page.echoes.new = page.echoes.new + 1
+      if page.is_first_walk or not was_named then return false end
     end
   end
-  site.rid, site.fresh = site.rid + 1, site.fresh + 1
+  site.rid, page.fresh = site.rid + 1, page.fresh + 1
   local entry = WIRE.write_entry(site.rid, stage, level, 0, request)
-  if (site.wait or 0) > 0 then
-    redis.call('ZADD', site.key .. ':delayed', now + site.wait, entry)
+  if (page.wait or 0) > 0 then
+    redis.call('ZADD', site.key .. ':delayed', now + page.wait, entry)
   else
     append_ready(site, stage, level, entry)
   end
   if said then
     note_board(site, string.match(request, WIRE.request.payload), level, 1)
-    if said[2] > 1 then site.further = site.further + 1 end
-  elseif is_new ~= 'again' then site.news = site.news + 1 end
+    if said[2] > 1 then page.further = page.further + 1 end
+  elseif is_new ~= 'again' then page.news = page.news + 1 end
   return admitted
 end
 
 -- Write the batches of an admission: ready lists, guard sizes, counters. One command a batch is cheaper than one a
 -- line.
 function flush_admission(site)
-  for key, batch in pairs(site.ready) do
+  local page = site.page
+  for key, batch in pairs(page.ready) do
     for i = 1, #batch, CHUNK do redis.call('RPUSH', key, unpack(batch, i, math.min(i + CHUNK - 1, #batch))) end
   end
-  site.ready, site.batch = {}, nil
-  for _, t in pairs(site.guards) do
+  page.ready, page.batch = {}, nil
+  for _, t in pairs(page.guards) do
     if t.dirty then redis.call('HSET', site.key .. ':seen', t.name .. ':n', t.n, t.name .. ':m', t.m); t.dirty = nil end
   end
-  if site.fresh > 0 then
-    local found = site.found_today and {'found', site.found_today} or {}
+  if page.fresh > 0 then
+    local found = page.found_today and {'found', page.found_today} or {}
     redis.call('HSET', site.key, 'admitted', site.rid, unpack(found))
   end
-  if site.known > 0 then redis.call('HINCRBY', site.key, 'known', site.known) end
+  if page.known > 0 then redis.call('HINCRBY', site.key, 'known', page.known) end
 end
 
 -- Count a site's open requests: ready, released, leased and delayed.

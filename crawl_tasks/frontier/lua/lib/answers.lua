@@ -1,10 +1,11 @@
--- Shared by every script, behind idle.lua: the run of a verb, and its answer to a call that is sent a second time.
+-- The run of a verb, and its answer to a call that is sent a second time.
 --
 -- A caller whose connection broke cannot know whether its call took effect. For some verbs KEYS 2 names the call, as
 -- "<caller> <call>", and " again" behind it when it is sent a second time. A caller makes one call at a time, so that
 -- the last answer to each is kept: P:answers:MINUTE holds it by caller, until two minutes later. The end of a lease is
 -- named by the lease, so that it gets the same answer whenever it is sent again. Of a lease that an answer gives only
 -- number and token are kept, and the rest is read again.
+-- INCLUDES: lib/site lib/lease
 -- EXPORTS: run
 
 local KEPT_MS = 60000

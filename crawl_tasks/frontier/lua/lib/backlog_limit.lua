@@ -1,5 +1,5 @@
--- Shared by every script, behind fair_share.lua: the backlog limit. A site's open requests stay below `max_backlog`
--- plus the children of one page. Changes only the field `max_children` of the site.
+-- The backlog limit. A site's open requests stay below `max_backlog` plus the children of one page. Changes only the
+-- field `max_children` of the site.
 --
 -- `max_children` is the greatest number of children that a page of a stage ever had, one number for each of STAGES, and
 -- counts as EXPECTED at least. A page in flight may bring as many. `growth` is one less, as the page itself leaves the
@@ -10,6 +10,7 @@
 --
 -- Backfill fills half of `max_backlog` at most, so that a first crawl of any size never stops the scans. Where it fills
 -- more, after a recovery or by hand, the rest does not count for the other lanes.
+-- INCLUDES: lib/site lib/admission lib/fair_share
 -- EXPORTS: note_children room_for find_limit hold_back note_sent
 
 -- Children of a page before a page has had more: rows of a list page, the first comment page, the next comment page.
@@ -147,7 +148,7 @@ function hold_back(limit, places, ready)
 end
 
 -- Count pages that go against the limit and the places.
-function note_sent(limit, places, kind, stage, sent)
+function note_sent(limit, places, stage, sent)
   for _, of in pairs(places) do of[stage] = of[stage] - sent end
   if not limit or sent == 0 then return end
   limit.load = limit.load + limit.growth[stage] * sent

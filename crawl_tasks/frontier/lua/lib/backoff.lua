@@ -1,9 +1,9 @@
--- Shared by every script, in front of site.lua: backoff (like Scrapy's AutoThrottle). A site under strain gets requests
--- more slowly than its file says. Changes only the field `slow` of the site,
--- "<level> <good answers since> <token of the last lease before the level changed>". Without the field the level is 0.
--- Each level doubles the delay and halves the window. A site that refuses requests, or is under strain (failures.lua),
--- gets one level more, STEADY good answers lower it by one. A request that was leased before the last change says
--- nothing of the new level, so that one bad moment of a site with many requests in flight counts once.
+-- Backoff (like Scrapy's AutoThrottle). A site under strain gets requests more slowly than its file says. Changes only
+-- the field `slow` of the site, "<level> <good answers since> <token of the last lease before the level changed>".
+-- Without the field the level is 0. Each level doubles the delay and halves the window. A site that refuses requests,
+-- or is under strain (failures.lua), gets one level more, STEADY good answers lower it by one. A request that was
+-- leased before the last change says nothing of the new level, so that one bad moment of a site with many requests in
+-- flight counts once.
 -- EXPORTS: backed_off slow_down speed_up
 
 local SLOWEST = 6        -- 2^6: 64 times the delay

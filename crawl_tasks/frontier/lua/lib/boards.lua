@@ -1,11 +1,11 @@
--- Shared by every script, behind scan.lua: the boards of a publication. What differs is staged first, some hundred
--- boards in a call, in a key that no scan reads. publish.lua switches the version and renames that key to `pending` at
--- one instant. From then on a pending board counts, and is applied: written to its place before anybody reads it, or
--- some in a call.
+-- The boards of a publication. What differs is staged first, some hundred boards in a call, in a key that no scan
+-- reads. publish.lua switches the version and renames that key to `pending` at one instant. From then on a pending
+-- board counts, and is applied: written to its place before anybody reads it, or some in a call.
 --
 -- A pending board is one text: line, start, least and greatest interval in ms, line of a full pass, ms until the first
 -- one, with NUL between them. A board that left the file has an empty text. The field '' says how far that is:
 -- "rows <cursor>", then "sums <cursor> <items> <hours> <rate> <found in time>" for a site with the priced policy.
+-- INCLUDES: lib/site lib/admission lib/decisions schedule/interval schedule/pings
 -- EXPORTS: stage_boards apply_board apply_boards has_pending note_unwatched note_first_page plan_board fix_board
 -- EXPORTS: free_board hold_board release_board
 

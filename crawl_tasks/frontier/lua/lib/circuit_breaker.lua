@@ -1,6 +1,6 @@
--- Shared by every script, behind admission.lua: the circuit breaker of a site's stage. Unreadable pages are parked, and
--- too many of them open the breaker. An open breaker stops the stage: nothing of it is released or leased. Now and then
--- the breaker is half-open and lets one probe go. A probe that is read well closes the breaker.
+-- The circuit breaker of a site's stage. Unreadable pages are parked, and too many of them open the breaker. An open
+-- breaker stops the stage: nothing of it is released or leased. Now and then the breaker is half-open and lets one
+-- probe go. A probe that is read well closes the breaker.
 --
 -- A site that refuses requests for now (429, 503, all gone, no robots.txt, no login) opens the breaker too. Then no
 -- page is parked and no attempt is counted: refused pages stand behind the others of their list, and any answer to a
@@ -14,6 +14,7 @@
 --
 -- `unread:STAGE` are parked pages that could not be read while others could. A closed breaker retries them one by one.
 -- `retry:STAGE` of the site is "<time of the next retry> <wait in ms after a bad one> <rid of the last retry, or 0>".
+-- INCLUDES: lib/site lib/admission
 -- EXPORTS: retry_unread tripped_key probe_at plan_probe until_next_probe refusal_of is_probe unpark_tripped
 -- EXPORTS: close_breaker was_refused_with_all remember_refused note_refusal note_answer note_bad_page believe_gone
 -- EXPORTS: is_gone_with_all
@@ -258,6 +259,6 @@ function note_bad_page(site, stage, rid, reason, now)
     return
   end
   redis.call('HDEL', site.key, field)
-  local wait = alternate and math.min(site.terms.probe_ms, FIRST_PROBE) or site.terms.probe_ms
-  open_breaker(site, stage, now, now + wait, reason)
+  local first_probe = alternate and math.min(site.terms.probe_ms, FIRST_PROBE) or site.terms.probe_ms
+  open_breaker(site, stage, now, now + first_probe, reason)
 end

@@ -1,5 +1,5 @@
--- Shared by every script, behind site.lua: the decisions of operators about a site and its boards. They outlive the
--- site's own keys, and a store worker copies them to the database. Defines functions, changes nothing by itself.
+-- The decisions of operators about a site and its boards. They outlive the site's own keys, and a store worker copies
+-- them to the database.
 --
 -- P:underway holds what is done to a site in several calls, as "<token> <work>": remove, erase (remove, with what the
 -- database has), recover (the wipe of a recovery), or restore (what follows). Whoever takes the work over has another
@@ -14,6 +14,7 @@
 --   data             erased: by the database alone, up to this time
 --   hold BOARD       held, go
 --   interval BOARD   "<ms> <terms of the site file>", file
+-- INCLUDES: lib/site
 -- EXPORTS: decisions
 
 decisions = {}

@@ -1,6 +1,6 @@
--- Shared by every script, behind site.lua: the last attempts of a site, and the question that each failure raises: is
--- it the page or the site? A failure counts against its page first. The site is slowed down, or a breaker opened, only
--- when different pages fail and few others are answered well. So one bad page costs itself.
+-- The last attempts of a site, and the question that each failure raises: is it the page or the site? A failure counts
+-- against its page first. The site is slowed down, or a breaker opened, only when different pages fail and few others
+-- are answered well. So one bad page costs itself.
 --
 -- `recent` holds the last attempts, newest first: "<time of its end> <stage> <status> <ms> <outcome> <address>", where
 -- the outcome is the number of items, gone, unchanged or the reason of a failure. Only a failure reads it.

@@ -1,8 +1,8 @@
--- Shared by every script, behind circuit_breaker.lua: fair share, the division of a site's releases among its lanes. A
--- lane is a stage, or `backfill`: all requests of low priority, whatever their stage. Lanes with ready requests share
--- by smooth weighted round robin (as in nginx): each lane gains its weight, the richest one sends a request and pays
--- the sum of the gains. So every lane sends within as many requests as the weights add up to. The field `credit` of the
--- site holds the balances between calls.
+-- Fair share, the division of a site's releases among its lanes. A lane is a stage, or `backfill`: all requests of low
+-- priority, whatever their stage. Lanes with ready requests share by smooth weighted round robin (as in nginx): each
+-- lane gains its weight, the richest one sends a request and pays the sum of the gains. So every lane sends within as
+-- many requests as the weights add up to. The field `credit` of the site holds the balances between calls.
+-- INCLUDES: lib/site
 -- EXPORTS: lane_keys count_ready count_waiting divide_among_lanes
 
 local LANES = {'list', 'post', 'comment', 'backfill'}

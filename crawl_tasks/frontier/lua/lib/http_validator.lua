@@ -1,10 +1,11 @@
--- Shared by every script, behind release.lua: HTTP validators (ETag and Last-Modified, RFC 9110 section 8.8) of a
--- board's first page, for conditional requests by the next scan. Defines functions, changes nothing by itself.
+-- HTTP validators (ETag and Last-Modified, RFC 9110 section 8.8) of a board's first page, for conditional requests by
+-- the next scan.
 --
 -- `validator` of a board is "<site version> <time of the last whole page, ms> <scans since> <text>". A server that
 -- answers 304 for a changed page would blind us. So a scan requests the whole page now and then. Where that page brings
 -- news under the same validator, text becomes '-', and the board gets no conditional request until the next version of
 -- its site file.
+-- INCLUDES: lib/site lib/admission
 -- EXPORTS: find_validator keep_validator count_unchanged
 
 -- Scans, and ms, after which a whole page is requested.
@@ -27,12 +28,13 @@ end
 -- that have not read the page, when the walk must go on beyond it, as a probe, and where the guard forgets listed
 -- posts.
 function find_validator(site, payload, attempt, now)
-  local key, known, is_walk_due = board_of_scan(site, payload)
+  local _, known, is_walk_due = board_of_scan(site, payload)
   local version, at, scans, text = read_validator(known)
   local guard = site.terms.guard.post
   if version ~= site.version or text == '-' or attempt > 1 or is_walk_due or site.open_breakers.list
-      or guard == 'rolling' or guard == 'off'
-    or tonumber(scans) >= MOST_SCANS or now - at > MOST_AGE then return '' end
+      or guard == 'rolling' or guard == 'off' or tonumber(scans) >= MOST_SCANS or now - at > MOST_AGE then
+    return ''
+  end
   return text
 end
 
@@ -47,7 +49,7 @@ function keep_validator(site, payload, said, now)
     if known then redis.call('HDEL', key, 'validator') end
     return
   end
-  if known_version == version and known_text == text and site.news > 0 then
+  if known_version == version and known_text == text and site.page.news > 0 then
     text = '-'
     tally(site, 'wrong_validators', 1)
   end

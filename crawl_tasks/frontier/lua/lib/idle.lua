@@ -1,8 +1,8 @@
--- Shared by every script, behind http_validator.lua: the end of a site's work, for its event hooks. A site is idle when
--- none of its requests is open. Its crawl has ended when, besides, the store has every page and no scan begins by
--- itself: the site has no boards, drains, or has lost its file. A `run` that serves this Redis alone ends the crawls of
--- its sites by itself. Whoever ends the last open request, or stores the last page, learns of it, so that each end is
--- told once.
+-- The end of a site's work, for its event hooks. A site is idle when none of its requests is open. Its crawl has ended
+-- when, besides, the store has every page and no scan begins by itself: the site has no boards, drains, or has lost its
+-- file. A `run` that serves this Redis alone ends the crawls of its sites by itself. Whoever ends the last open
+-- request, or stores the last page, learns of it, so that each end is told once.
+-- INCLUDES: lib/site lib/release
 -- EXPORTS: has_ended idle_state
 
 local function is_idle(site)

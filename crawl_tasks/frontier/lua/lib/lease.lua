@@ -1,5 +1,5 @@
--- Shared by every script, behind http_validator.lua: leases, and the next page of a chain. Defines functions, changes
--- nothing by itself.
+-- Leases, and the next page of a chain.
+-- INCLUDES: lib/site lib/admission lib/circuit_breaker lib/http_validator lib/release lib/slots
 -- EXPORTS: read_tail lease_request lease_again lease_next
 
 -- Return the tail of a thread, and the token of the page that told it, 0 for unknown, from "<tail>.<token>".

@@ -1,6 +1,6 @@
--- Shared by every script, behind idle.lua: pages behind a login that do not say who asked for them. Until the check
--- page shows a member, nobody knows whether they are a guest's. The hash of the session holds their lines, in the order
--- in which they came.
+-- Pages behind a login that do not say who asked for them. Until the check page shows a member, nobody knows whether
+-- they are a guest's. The hash of the session holds their lines, in the order in which they came.
+-- INCLUDES: lib/site lib/admission
 -- EXPORTS: CHECK_AFTER pending_of keep_pending read_again ask_for_check
 
 local CHECK_EVERY = 600000  -- ms. Between the scans of a site that is crawled on and on
@@ -22,11 +22,12 @@ end
 
 -- Enter pages again.
 function read_again(site, lines, now)
-  local fresh, known = site.fresh, site.known
-  site.known = 0
+  local page = site.page
+  local fresh, known = page.fresh, page.known
+  page.known = 0
   for _, line in ipairs(lines) do admit_line(site, line, now) end
   flush_admission(site)
-  site.fresh, site.known = fresh, known
+  page.fresh, page.known = fresh, known
 end
 
 -- Have a site that is idle now read one of its unproven pages again, and look at the check page then. Return whether it

@@ -1,6 +1,6 @@
--- Shared by every script, in front of site.lua: quiet hours and the daily budget, in the site's own time zone. Pure.
--- `offsets` are those of the zone, as "<seconds east of UTC>@<since, ms>", in order. `quiet` are hours, as
--- "<from>-<to>" in minutes of the day, past midnight where `to` is smaller. `spent` is "<day> <requests on that day>".
+-- Quiet hours and the daily budget, in the site's own time zone. Pure. `offsets` are those of the zone, as "<seconds
+-- east of UTC>@<since, ms>", in order. `quiet` are hours, as "<from>-<to>" in minutes of the day, past midnight where
+-- `to` is smaller. `spent` is "<day> <requests on that day>".
 -- EXPORTS: day_at spent_on opens_at
 
 local DAY = 86400000

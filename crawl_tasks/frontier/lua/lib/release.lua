@@ -1,5 +1,6 @@
--- Shared by every script, behind slots.lua: releases, leases, dead letters. Defines functions, changes nothing by
--- itself.
+-- Releases, leases, dead letters.
+-- INCLUDES: lib/site lib/admission lib/backlog_limit lib/boards lib/circuit_breaker lib/fair_share lib/quiet_hours
+-- INCLUDES: lib/slots schedule/scan
 -- EXPORTS: wake call_store outbox_size untaken store_due life_ms put_items count_stored rejected_page store_is_behind
 -- EXPORTS: has_ready memory_is_short release spend end_lease
 -- EXPORTS: bury drop_request revive let_dead_page_go retry_dead_page start_kind put_start refuse_start return_start
@@ -183,7 +184,7 @@ function release(site, now)
   if limit then limit = hold_back(limit, places, ready) end
   local function send(kind, stage, most, lane)
     local sent = release_stage(site, stage, math.min(most, places[kind][stage]), now, lane)
-    note_sent(limit, places, kind, stage, sent)
+    note_sent(limit, places, stage, sent)
     return sent
   end
   local quota, count = divide_among_lanes(site, count_waiting(places, ready), site.delay > 0 and 1 or room - coming), 0
@@ -272,7 +273,7 @@ end
 
 -- Begin a board's scan with its dead page 1, so that a board has one such entry however often it is tried. Return
 -- whether there is one with the address that the site file gives the board now.
-function retry_dead_page(site, id, rid, line)
+function retry_dead_page(site, rid, line)
   local key, text = site.key .. ':dead', rid and redis.call('HGET', site.key .. ':dead', rid)
   local entry = string.match(text or '', '\n(.*)$')
   if not entry or string.match(entry, WIRE.entry.address) ~= string.match(line, WIRE.line.address) then return false end

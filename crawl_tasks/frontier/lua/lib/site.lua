@@ -1,7 +1,6 @@
--- Shared by every script of the frontier: the clock, a site's terms, its counters. Loaded in front of each verb.
--- Defines functions, changes nothing by itself. In front of this file stand HINTS, the ready-made messages, TIMES_MS
--- and AGES_S, the bounds of histograms, OUTBOX_MAX, the most pages that may wait for the store, and WIRE, the codes of
--- frontier/wire.
+-- The clock of a call, a site with its terms and its state, its counters. In front of all files stand HINTS, the
+-- ready-made messages, TIMES_MS and AGES_S, the bounds of histograms, OUTBOX_MAX, the most pages that may wait for the
+-- store, and WIRE, the codes of frontier/wire.
 --
 -- Every script takes KEYS 1: the key prefix P. All other keys are derived from P, as keys.py lists them, because one
 -- call may touch many sites. Each verb describes its ARGV.
@@ -10,6 +9,7 @@
 -- `open` the entry stands without its rid, behind the token of its lease (0: released, nobody holds it).
 -- frontier/wire/entry_format.py has the fields and the flags. WIRE.entry.stage_address is the pattern that captures
 -- these two fields of an entry.
+-- INCLUDES: lib/backoff lib/quiet_hours
 -- EXPORTS: P CALL STAGES CHUNK BACKFILL MOST_LOOKS GRACE ONLY_MS COMING now_ms now_us numbers_in gate_opens_at
 -- EXPORTS: pack_terms load_site STAGE_AT queue_of ready_key ready_keys tally measure fetch_ms_of count_effort
 -- EXPORTS: note_change schedule_look holds_move
@@ -123,8 +123,8 @@ local function terms_of(key, version, packed)
   return found
 end
 
--- Return a site, or nil for one that is not published: its terms, which nobody changes, its state, and the page at
--- hand.
+-- Return a site, or nil for one that is not published: its terms, which nobody changes, its state, the `page` at hand
+-- with the tables of the guard that it met, and the `plan` of its scans.
 function load_site(name)
   local key = P .. ':s:' .. name
   local state = WIRE.state_of(redis.call('HMGET', key, unpack(WIRE.state_names)))
@@ -142,9 +142,11 @@ function load_site(name)
     open_breakers = state.breaker, results = state.results, flushes = state.flushes, flushing = state.flushing,
     failed_in_a_row = state.failed_in_a_row, since = state.since, fence = state.fence, attempts = state.attempts,
     rid = state.admitted,
-    -- The page at hand, and the guard's tables that it met.
-    guards = {}, guarded = {}, ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
-    echoes = {new = 0, known = 0},
+    page = {
+      guards = {}, guarded = {}, ready = {}, known = 0, fresh = 0, news = 0, further = 0, unseen = 0,
+      echoes = {new = 0, known = 0},
+    },
+    plan = {},
   }
 end
 

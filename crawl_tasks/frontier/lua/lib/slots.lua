@@ -1,10 +1,11 @@
--- Shared by every script, in front of release.lua: the slots (throttle) of a site with a delay. Changes only three
--- fields of the site: `next_at`, when the next slot may begin, `turn`, which lease has the newest slot, and `lead`.
+-- The slots (throttle) of a site with a delay. Changes only three fields of the site: `next_at`, when the next slot may
+-- begin, `turn`, which lease has the newest slot, and `lead`.
 --
 -- A slot is a span in which one request is sent. The next slot begins a delay after the end, less PROMPT ms, by which
 -- two requests may come closer. A worker that is often late needs longer slots, and the site gets requests that much
 -- more slowly. `lead` is the lead time: a request is released so long before its slot that its worker is ready in time.
 -- It follows the measured times, upwards fast and downwards slowly.
+-- INCLUDES: lib/site
 -- EXPORTS: ON_ITS_WAY AHEAD WIDEST reserve has_newest_slot learn_lead release_at
 
 -- ms of the promised 5 (TOLERANCE_S): the rest is for clocks, and for the time after the last look at one

@@ -1,4 +1,5 @@
 -- Pass requests through the guard and enter the new ones into the ledger. Release the requests that the gate allows.
+-- INCLUDES: lib/site lib/admission lib/backlog_limit lib/release
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site
@@ -14,10 +15,10 @@ local now, limit = now_ms(), tonumber(ARGV[2])
 local room, backfill_room = math.huge, math.huge
 if limit ~= 0 then room, backfill_room = room_for(site, limit > 0 and limit or nil) end
 local over = 0
-site.wait = tonumber(ARGV[3])
+site.page.wait = tonumber(ARGV[3])
 for i = 4, #ARGV do
   local level = tonumber(string.match(ARGV[i], WIRE.line.priority))
-  if site.fresh >= (level <= BACKFILL and backfill_room or room) then
+  if site.page.fresh >= (level <= BACKFILL and backfill_room or room) then
     over = #ARGV - i + 1
     break
   end
@@ -25,5 +26,5 @@ for i = 4, #ARGV do
 end
 flush_admission(site)
 release(site, now)
-if site.fresh > 0 then schedule_look(site, now + 1000) end
-return {0, site.fresh, site.known, over}
+if site.page.fresh > 0 then schedule_look(site, now + 1000) end
+return {0, site.page.fresh, site.page.known, over}

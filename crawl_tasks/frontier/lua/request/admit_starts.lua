@@ -1,5 +1,6 @@
 -- End claims of start entries: admit the request of each, or reject the entry with a reason. While a site is at its
 -- backlog limit its entries wait in front of the site's own key. A claim that has ended already is left alone.
+-- INCLUDES: lib/site lib/admission lib/backlog_limit lib/release
 -- KEYS 1: key prefix
 -- ARGV 1..: of each claim its id, its site or '' to refuse it, its lines or the reason, and the site's own key
 -- RETURNS 0: {0, new, known, waiting again, refused}
@@ -10,7 +11,7 @@ local sites, waiting, refused = {}, {}, 0
 local function site_of(name)
   if sites[name] == nil then
     sites[name] = load_site(name) or false
-    if sites[name] then sites[name].room = room_for(sites[name]) end
+    if sites[name] then sites[name].plan.room = room_for(sites[name]) end
   end
   return sites[name]
 end
@@ -26,7 +27,7 @@ for i = 1, #ARGV, 4 do
     if not site then
       refused = refused + 1
       refuse_start(name == '' and line or 'site ' .. name .. ' is not published', entry)
-    elseif site.fresh >= site.room then
+    elseif site.page.fresh >= site.plan.room then
       waiting[#waiting + 1] = {key = ARGV[i + 3], score = score, entry = entry}
     else
       for one in string.gmatch(line, '[^\n]+') do admit_line(site, one, now) end
@@ -45,8 +46,8 @@ for _, site in pairs(sites) do
   if site then
     flush_admission(site)
     release(site, now)
-    if site.fresh > 0 then schedule_look(site, now + 1000) end
-    new, known = new + site.fresh, known + site.known
+    if site.page.fresh > 0 then schedule_look(site, now + 1000) end
+    new, known = new + site.page.fresh, known + site.page.known
   end
 end
 redis.call('HINCRBY', P .. ':starts', 'new', new)

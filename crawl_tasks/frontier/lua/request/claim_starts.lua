@@ -1,5 +1,6 @@
 -- Claim start entries that other programs left in a list, a set or a sorted set. Claims stand until admit_starts.lua
 -- ends them. Those of a caller that died are handed out again, before new ones.
+-- INCLUDES: lib/site lib/backlog_limit lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: key of the entries
 -- ARGV 2: site of the entries, as far as its backlog limit leaves room, or '' for entries that name their site

@@ -2,6 +2,9 @@
 -- outbox, the thread's tail, the board's scan, the counters. With the items goes their trail, the requests that are
 -- done and admitted now, so that the database can rebuild a lost ledger. Then release the requests that the gate
 -- allows.
+-- INCLUDES: lib/site guard/guard lib/admission lib/backlog_limit lib/backoff lib/boards lib/circuit_breaker
+-- INCLUDES: lib/failures lib/http_validator lib/idle lib/lease lib/pending_pages lib/quiet_hours lib/release
+-- INCLUDES: schedule/news schedule/pings schedule/scan
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
@@ -39,13 +42,13 @@ if not entry then return {-2} end
 local now = now_ms()
 local stage, level, payload = string.match(entry, WIRE.entry.stage_priority_payload)
 
-local trail = {life_ms(site, now), entry}
+local page, trail = site.page, {life_ms(site, now), entry}
 local has_cap = site.terms.daily_new > 0 and #ARGV >= FIRST
 local today = has_cap and day_at(site.terms.offsets, now) or 0
 local left_out, is_unchanged = 0, outcome == 'unchanged:list'
 local found = has_cap and spent_on(site.found, today) or 0
 local most_new = tonumber(level) <= BACKFILL and site.terms.daily_new / 2 or site.terms.daily_new
-site.walks_later = has_cap and found >= site.terms.daily_new / 2
+page.walks_later = has_cap and found >= site.terms.daily_new / 2
 local listed, times = stage == 'list' and cjson.decode(payload), stage == 'list' and numbers_in(last_replies)
 local seen = {scan = new_scan(), hours = {}, is_unchanged = is_unchanged, is_gone = outcome == 'gone:list'}
 if listed then begin_list_page(site, listed, level, times, now) end
@@ -53,11 +56,11 @@ local filtered = {}
 local is_front = listed and string.match(ARGV[FIRST] or '', WIRE.line.flag) == '^'
 if is_front then ping_boards(site, ARGV, FIRST, now) end
 for i = is_front and #ARGV + 1 or FIRST, #ARGV do
-  local news, known, line = site.news, site.known, false
-  site.row_at = times and times[i - FIRST + 1] or 0
+  local news, known, line = page.news, page.known, false
+  page.row_at = times and times[i - FIRST + 1] or 0
   -- A crawler trap: lines left out stay unknown. The pages of a thread that was let in are no trap, and a board's
   -- further pages do not count: a later day's walk passes them again.
-  local is_full = has_cap and found + site.fresh - site.further >= most_new
+  local is_full = has_cap and found + page.fresh - page.further >= most_new
   if is_full and string.match(ARGV[i], WIRE.line.stage) ~= 'comment' then
     left_out = left_out + 1
   else
@@ -65,21 +68,21 @@ for i = is_front and #ARGV + 1 or FIRST, #ARGV do
   end
   if line then
     trail[#trail + 1] = line
-  elseif names_filtered and site.known > known then
+  elseif names_filtered and page.known > known then
     filtered[#filtered + 1] = i - FIRST
   end
-  if site.counts_items and site.news > news then
-    note_item(site, seen, listed, site.row_at, now)
-  elseif site.counts_items and (site.row_at == 0 or site.known_until > 0 and site.row_at > site.known_until) then
+  if page.counts_items and page.news > news then
+    note_item(site, seen, listed, page.row_at, now)
+  elseif page.counts_items and (page.row_at == 0 or page.known_until > 0 and page.row_at > page.known_until) then
     seen.is_shown = true
   end
 end
-if has_cap and site.fresh > site.further then
-  site.found_today = string.format('%.0f %.0f', today, found + site.fresh - site.further)
+if has_cap and page.fresh > page.further then
+  page.found_today = string.format('%.0f %.0f', today, found + page.fresh - page.further)
 end
 if again_word ~= '' then guard_gone(site, stage, again_word, now) end
 flush_admission(site)
-note_children(site, stage, site.fresh)
+note_children(site, stage, page.fresh)
 if left_out > 0 then
   tally(site, 'capped:daily_new', left_out)
   if listed and not is_news(site, listed[1]) then walk_whole(site, listed[1]) end
@@ -87,9 +90,9 @@ end
 if listed then note_news_gap(site, listed[1], now) end
 local extent = listed and string.match(last_replies, '^%a+')
 if extent then
-  note_scan_gap(site, listed[1], #ARGV - FIRST + 1, extent == 'newest' and site.news or site.unseen, now)
+  note_scan_gap(site, listed[1], #ARGV - FIRST + 1, extent == 'newest' and page.news or page.unseen, now)
 end
-if stage == 'list' then close_scan(site, payload, level, site.news, now, seen) end
+if stage == 'list' then close_scan(site, payload, level, page.news, now, seen) end
 if tail > 0 then
   local id = cjson.decode(payload)[1]
   local key = site.key .. ':tail:' .. string.sub(id, 1, -3)
@@ -126,6 +129,6 @@ for reason, n in string.gmatch(dropped, '(%S+) (%d+)') do count_dropped(site, re
 put_items(site, now, items .. ',' .. cjson.encode(trail) .. ']')
 if outbox_size() >= store_at and untaken() >= store_at then call_store(now) end
 local released = release(site, now)
-local is_idle = site.fresh + released == 0 and idle_state(site) > 0
+local is_idle = page.fresh + released == 0 and idle_state(site) > 0
 if is_idle and ask_for_check(site, now) then released, is_idle = release(site, now), false end
-return {0, site.fresh, site.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, chain)}
+return {0, page.fresh, page.known, released, is_idle and 1 or 0, filtered, lease_next(site, now, chain)}

@@ -1,4 +1,5 @@
 -- Raise own counters of sites. Those of a site that is not published are left out.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1..: of each counter its site, its name and the number
 -- RETURNS 0: {0, counters raised}

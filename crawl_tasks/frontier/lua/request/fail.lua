@@ -1,6 +1,7 @@
 -- End a lease without a result: the request is delayed for a retry, ready again, parked, or dead. A failure counts
 -- against the page first, and against its site only beside failures of other pages, see failures.lua. The site may get
 -- a rest or a backoff, or an open circuit breaker. An attempt that is not the page's own failure is not counted.
+-- INCLUDES: lib/site lib/admission lib/backoff lib/circuit_breaker lib/failures lib/idle lib/pending_pages lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it

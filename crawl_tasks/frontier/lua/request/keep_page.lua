@@ -1,4 +1,5 @@
 -- Keep an unreadable page, as evidence for mending a rule. Of each stage the newest are kept, for some days.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: stage

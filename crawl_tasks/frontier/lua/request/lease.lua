@@ -1,5 +1,6 @@
 -- Lease a released request to the caller, with a fencing token, if the gate lets one more go now. The attempt is
 -- counted here, before the work. A request that the gate refuses stands first in its ready list again.
+-- INCLUDES: lib/site lib/lease
 -- KEYS 1: key prefix
 -- KEYS 2: name of the call, as answers.lua reads it
 -- ARGV 1: site

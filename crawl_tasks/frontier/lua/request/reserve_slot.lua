@@ -1,5 +1,6 @@
 -- Reserve another slot for the holder of a lease, who missed the slot before or sends one more request. An unused slot
 -- that is the newest of the site is moved. All others wait behind the newest slot.
+-- INCLUDES: lib/site lib/release lib/slots
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: rid

@@ -1,6 +1,7 @@
 -- Tick: delayed requests become ready, unread pages are retried, expired leases and lost messages go back, sites with
 -- room release, waiting items and decisions call the store task. One caller at a time is the leader, and the others
 -- stand by.
+-- INCLUDES: lib/site guard/tables lib/admission lib/boards lib/circuit_breaker lib/idle lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: caller

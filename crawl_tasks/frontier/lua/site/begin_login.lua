@@ -1,6 +1,7 @@
 -- Begin a login of a site, or hand out the session that another worker opened meanwhile. One login runs at a time,
 -- under a fencing token. After a refused one the next waits, unless the credentials have changed. Redis sees sealed
 -- sessions only.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

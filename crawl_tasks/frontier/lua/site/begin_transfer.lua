@@ -1,5 +1,6 @@
 -- Begin the move of a site to another cell, or go on with one that was cut off: nothing of the site is leased any more,
 -- and pages that are being fetched end. The caller's token shuts out an earlier mover.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

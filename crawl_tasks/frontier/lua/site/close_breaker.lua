@@ -1,4 +1,5 @@
 -- Close an open circuit breaker by hand, when the kept pages are read well now. Tripped requests become ready again.
+-- INCLUDES: lib/site lib/circuit_breaker lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: stage

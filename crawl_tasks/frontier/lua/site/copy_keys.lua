@@ -1,4 +1,5 @@
 -- Write parts of the keys of a frozen site. A part that was written before changes nothing.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: token of the mover

@@ -1,5 +1,6 @@
 -- Delete keys of a site in the cell that it has left, or that a mover before was bringing it to. The last call ends the
 -- move.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,5 +1,6 @@
 -- End a login: its sealed session holds for all workers, or it was refused and the next one waits, or it failed on its
 -- way and does not count. A login that took too long has lost its fencing token to another, and changes nothing.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,4 +1,5 @@
 -- End the removal of a site, when what is stored of it has been erased: it may be published again.
+-- INCLUDES: lib/site lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

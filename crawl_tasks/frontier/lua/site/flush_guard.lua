@@ -1,6 +1,7 @@
 -- Flush the duplicate guard of a site, some keys at a time, by an operator's decision: every page that is listed is new
 -- again. The tails of threads and the validators of boards go too, so that threads and lists are read whole. Ticks go
 -- on where the caller died.
+-- INCLUDES: lib/site guard/tables lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

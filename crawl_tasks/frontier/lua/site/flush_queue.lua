@@ -1,5 +1,6 @@
 -- Drop requests of a site that nobody has begun, ready, released or delayed: each counts as done, and as dropped. The
 -- outbox tells the database. Pages that are being fetched end.
+-- INCLUDES: lib/site lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: most requests to drop

@@ -1,5 +1,6 @@
 -- Freeze a site that moves: it is published no more, and its terms stand aside, so that no script finds the site. Its
 -- released requests are ready again. Their messages find nothing.
+-- INCLUDES: lib/site lib/admission lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,5 +1,6 @@
 -- Note what the check page of a session showed. A member's proves the pages before it, a guest's has all be entered
 -- again that no check proved. Pages of another session stay as they are.
+-- INCLUDES: lib/site lib/pending_pages lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

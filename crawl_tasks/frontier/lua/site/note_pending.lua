@@ -1,6 +1,7 @@
 -- Note a page behind a login that does not say who asked for it, or have its caller look at the check page, which is
 -- due after each 200 such pages. Behind a session that ended unseen it is due after 1, 2, 4, 8 pages and so on, until
 -- the check after 200 shows a member. Pages of a session before this one are entered again: nobody checks it.
+-- INCLUDES: lib/site lib/pending_pages lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,4 +1,5 @@
 -- Remember threads of which fewer replies are stored than their lists count, or that they are whole again.
+-- INCLUDES: lib/site lib/admission lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: the most threads that are remembered
@@ -38,10 +39,10 @@ if count == 0 then
 else
   redis.call('HSET', site.key, 'short', cjson.encode(short))
 end
-if site.fresh > 0 then
+if site.page.fresh > 0 then
   flush_admission(site)
   release(site, now)
   schedule_look(site, now + 1000)
 end
 note_change(site)
-return {0, site.fresh}
+return {0, site.page.fresh}

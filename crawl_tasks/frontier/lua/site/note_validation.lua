@@ -1,4 +1,5 @@
 -- Remember how a site's pages contradict each other, or that they do so no more.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: contradiction in words, '' when the pages agree again

@@ -1,5 +1,6 @@
 -- Pack start entries of a frozen site, so that they move with its keys: those that wait in a start key, and claims.
 -- Nobody settles a claim that is packed.
+-- INCLUDES: lib/site lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

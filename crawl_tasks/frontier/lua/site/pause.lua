@@ -1,5 +1,6 @@
 -- Pause, drain or resume a site, by an operator's decision. A paused site keeps its requests and leases none, and pages
 -- that are being fetched end. A draining site begins no scan, and finishes its open requests.
+-- INCLUDES: lib/site lib/decisions lib/release
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,5 +1,6 @@
 -- Pause or resume all sites. While paused, nothing is leased, released or produced, and pages that are being fetched
 -- end.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: reason, one line, or '' to resume

@@ -1,4 +1,5 @@
 -- Put boards of a site that has moved on the schedule of this cell, as they stood on the schedule of the other.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: most boards of each kind

@@ -2,6 +2,7 @@
 -- that left the file are scanned no more. The others keep their schedule, within the new bounds. An interval that an
 -- operator fixed holds until the file gives the board another. A held board stays out of the schedule. With a new
 -- version of the file an open circuit breaker may send a probe at once.
+-- INCLUDES: lib/site lib/boards lib/circuit_breaker lib/decisions
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: version

@@ -1,4 +1,5 @@
 -- Publish some of the boards that a publication left pending. A tick does the same where the publisher died.
+-- INCLUDES: lib/site lib/boards
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: most boards

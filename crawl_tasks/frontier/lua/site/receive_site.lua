@@ -1,4 +1,5 @@
 -- Let a mover bring a site to this cell. Its token shuts out an earlier mover.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: token of the mover

@@ -1,6 +1,7 @@
 -- Remove a site by an operator's decision: it is published no more, so that nothing of it is leased, committed or
 -- scanned. wipe_site.lua then deletes its keys. Until its last call, or until end_removal.lua where the data are
 -- erased, the site is not published again. A second call goes on with a removal that was cut off.
+-- INCLUDES: lib/site lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,5 +1,6 @@
 -- Let only some sites run, while one command serves this Redis alone. The others stand still as if paused, and go on
 -- when the time is over. No decision of an operator is touched.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: ms from now, ONLY_MS at most, 0 to let all sites go on

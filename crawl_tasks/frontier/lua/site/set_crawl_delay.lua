@@ -1,4 +1,5 @@
 -- Set the Crawl-delay of a site's robots.txt. The greater of this and the file's delay holds, for all workers.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: Crawl-delay in ms, 0 where there is none

@@ -1,4 +1,5 @@
 -- Cache a robots.txt for all processes, until it expires.
+-- INCLUDES: lib/site
 -- KEYS 1: key prefix
 -- ARGV 1: origin, as scheme://host:port
 -- ARGV 2: text

@@ -1,4 +1,5 @@
 -- Stage boards of a publication that differ from those of the ledger. No scan reads them before publish.lua ends it.
+-- INCLUDES: lib/site lib/boards
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: name of the publication

@@ -1,4 +1,5 @@
 -- Publish a frozen site again at one instant: in the cell that it has moved to, or where it was, if it stays there.
+-- INCLUDES: lib/site
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

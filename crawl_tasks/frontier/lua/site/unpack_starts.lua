@@ -1,4 +1,5 @@
 -- Unpack start entries that have moved with a site, or that stay with it.
+-- INCLUDES: lib/site lib/release
 -- KEYS 1: key prefix
 -- ARGV 1: site
 -- ARGV 2: most entries

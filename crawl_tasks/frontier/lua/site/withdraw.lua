@@ -1,5 +1,6 @@
 -- Withdraw a site whose file has left the directory that published it: it begins no scan, and finishes its open
 -- requests. A site that another directory published is left alone.
+-- INCLUDES: lib/site lib/decisions
 -- FLAGS: allow-oom
 -- KEYS 1: key prefix
 -- ARGV 1: site

@@ -1,11 +1,12 @@
--- Shared by every script, in front of site.lua: the revisit policy, by pure functions on tables.
--- tests/freshness/revisit.py says the same in Python and explains each number. A test holds the two equal.
+-- The revisit policy, by pure functions on tables. tests/freshness/revisit.py says the same in Python and explains each
+-- number. A test holds the two equal.
 --
 -- `history` is a board's {items, hours, heat, at}, `scan` the new items of a scan as {items, heat, past, oldest},
 -- `terms` a site's {price, mean, least, most, busy}. Times are hours since the epoch.
 -- `pace` is a board's {lag, cost}.
--- EXPORTS: EXPONENT EARLY LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate
--- EXPORTS: next_interval most_gap moved_price paced
+-- EXPORTS: EARLY moved_price
+-- SHARES: EXPONENT LEAST_RATE RECENT UNCHANGED_COST add_item busy_sums observe rate_of expected_rate next_interval
+-- SHARES: most_gap paced
 
 EXPONENT, EARLY, LEAST_RATE, UNCHANGED_COST = 3.5, 0.8, 1e-4, 0.5
 local MOST_GAP, HIDDEN_GAP, HIDDEN_ITEMS = 24, 4, 0.5
