@@ -77,6 +77,7 @@ def test_a_run_that_read_few_of_the_replies_ends_with_1_and_names_a_thread_last(
     assert "threads have fewer replies than their lists count: http://" in said.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_a_run_reads_a_thread_that_lacks_replies_once_more_before_it_ends(world: World) -> None:
     sites = world.directory / "config" / "sites"
     sites.mkdir(parents=True)

@@ -47,7 +47,10 @@ def test_all_places_say_the_same_of_a_state_and_it_ends_by_what_they_advise(
     assert course.ended is not None or not state.ends
 
 
-@pytest.mark.parametrize("state", OF_RUNS, ids=[state.name for state in OF_RUNS])
+@pytest.mark.parametrize(
+    "state",
+    [pytest.param(state, id=state.name, marks=[pytest.mark.long] * (state.name == "denied")) for state in OF_RUNS],
+)
 def test_a_run_ends_as_check_says(state: State, tmp_path_factory: pytest.TempPathFactory) -> None:
     end = run_ill(state, tmp_path_factory.mktemp("run"))
 
