@@ -122,8 +122,8 @@ def is_kept(out: str) -> bool:
     """Return whether a file is there that is not written over unless this is allowed. A pipe is none."""
     if is_address(out):
         return is_written(out)
-    there = _stat(Path(os.path.expanduser(out)))
-    return out != "-" and _descriptor_of(out) is None and there is not None and stat.S_ISREG(there.st_mode)
+    status = _stat(Path(os.path.expanduser(out)))
+    return out != "-" and _descriptor_of(out) is None and status is not None and stat.S_ISREG(status.st_mode)
 
 
 def find_files(directory: str, name: str) -> list[str]:
@@ -131,8 +131,8 @@ def find_files(directory: str, name: str) -> list[str]:
     if not is_address(directory):
         return [str(path) for path in Path(directory).rglob(name)]
     system, root = _file_system(directory)
-    found = system.find(root) if system.exists(root) else []
-    return [f"{directory}{path.removeprefix(root)}" for path in found if path.rpartition("/")[2] == name]
+    paths = system.find(root) if system.exists(root) else []
+    return [f"{directory}{path.removeprefix(root)}" for path in paths if path.rpartition("/")[2] == name]
 
 
 def remove_file(file: str) -> None:
@@ -177,17 +177,17 @@ def _by_path(out: str, *, overwrite: bool) -> Iterator[BinaryIO]:
         # A symbolic link stays, and its target is replaced. A pipe is opened by the name that was given.
         given = os.path.expanduser(out)
         path = Path(os.path.realpath(given))
-        there = _stat(Path(given))
-        is_pipe = there is not None and not stat.S_ISREG(there.st_mode)
-        if there is not None and not is_pipe and not overwrite:
+        status = _stat(Path(given))
+        is_pipe = status is not None and not stat.S_ISREG(status.st_mode)
+        if status is not None and not is_pipe and not overwrite:
             raise ConfigError(f"export: {out}: exists; name another file, or allow to replace it")
         if not is_pipe:
             # In the same directory: a rename is atomic only within one file system.
             remove_dead_parts(path.parent)
-        part, file = (None, open(given, "wb")) if is_pipe else _new_part(path.parent, there)  # noqa: SIM115
+        part, file = (None, open(given, "wb")) if is_pipe else _new_part(path.parent, status)  # noqa: SIM115
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        said = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"export: {out[:200]}: {said}; name a file in a directory that you may write to") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"export: {out[:200]}: {reason}; name a file in a directory that you may write to") from error
     if part is None:
         with file:
             yield file

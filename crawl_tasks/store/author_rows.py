@@ -61,9 +61,9 @@ class AuthorCache:
         for page in pages:
             comments[page.site] += page.comments
             posts[page.site] += (post for post in page.posts if post.is_page or post.body is not None)
-        found = [row for site, some in comments.items() for row in self._unknown_of(site, some)]
-        found += [row for site, some in posts.items() for row in self._unknown_of(site, some)]
-        return sorted(found, key=itemgetter(0, 1, 3))
+        missing = [row for site, items in comments.items() for row in self._unknown_of(site, items)]
+        missing += [row for site, items in posts.items() for row in self._unknown_of(site, items)]
+        return sorted(missing, key=itemgetter(0, 1, 3))
 
     def _unknown_of(self, site: str, items: _Items) -> Iterator[AuthorRow]:
         guests = self._guests[site]
@@ -93,17 +93,17 @@ class AuthorCache:
 
 
 def _newest(
-    shown: Iterable[tuple[str | None, str | None, float]],
+    sightings: Iterable[tuple[str | None, str | None, float]],
 ) -> dict[tuple[str | None, str | None], float]:
     """Return the newest name of each id, and all names without an id, with the times at which they were seen."""
     ranks: dict[str | None, _Rank] = {}
     fresh: dict[tuple[str | None, str | None], float] = {}
-    for one, name, at in shown:
-        if one is None:
+    for author_id, name, at in sightings:
+        if author_id is None:
             fresh[None, name] = at
-        elif ranks.get(one, _NEVER) < (rank := _rank_of(name, at)):
-            ranks[one] = rank
-    return fresh | {(one, name or None): at for one, (_, at, name) in ranks.items()}
+        elif ranks.get(author_id, _NEVER) < (rank := _rank_of(name, at)):
+            ranks[author_id] = rank
+    return fresh | {(author_id, name or None): at for author_id, (_, at, name) in ranks.items()}
 
 
 def _rank_of(name: str | None, at: float) -> _Rank:

@@ -74,12 +74,12 @@ def gather(pages: Iterable[Items]) -> Batch:
             if post.forum_id is not None:
                 batch.memberships.add((site, post.post_id, post.forum_id))
         if page.comments:
-            some, versions = comments.setdefault(site, ([], []))
-            some.extend(page.comments)
+            of_site, versions = comments.setdefault(site, ([], []))
+            of_site.extend(page.comments)
             versions += [page.read_by] * len(page.comments)
     # Comments by site, not by page: they are converted column by column, which pays for many at once.
-    for site, (some, versions) in comments.items():
-        batch.comments.add_all(comment_rows(site, some, versions))
+    for site, (of_site, versions) in comments.items():
+        batch.comments.add_all(comment_rows(site, of_site, versions))
     return batch
 
 

@@ -109,7 +109,7 @@ def stream_changes(
         ordered = sorted(sources, key=lambda source: source.kind != REMOVED)
         streams = [stack.enter_context(closing(_changes_of(connection, source, after, last))) for source in ordered]
         if after:
-            moved = [found for source in sources if (found := source.moved(after)) is not None]
+            moved = [replayed for source in sources if (replayed := source.moved(after)) is not None]
             streams += [stack.enter_context(closing(_rows_of(connection, source, after, last))) for source in moved]
         yield from merge(*streams, key=itemgetter(0))
 

@@ -22,7 +22,7 @@ from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import author_key
 from crawl_tasks.store.merge import Replaced, is_mark, merge, times_of, without
 from crawl_tasks.store.rows import COMMENTS, FORUMS, POSTS, Key, Row, Shape, Value
-from crawl_tasks.store.statements import UNMARKED, Mark, Statements
+from crawl_tasks.store.statements import UNMARKED, Change, Mark, Statements
 from crawl_tasks.store.upsert import Store
 from crawl_tasks.store.write_table import PORTION, version_key
 
@@ -93,8 +93,8 @@ class Corrections:
             self._is_indexed = True
         with self._scratch.database.reading() as connection:
             query = select(tables.posts.c.post_id).where(tables.posts.c.url == address).limit(2)
-            found = connection.execute(query).scalars().all()
-        return found[0] if len(found) == 1 else None
+            ids = connection.execute(query).scalars().all()
+        return ids[0] if len(ids) == 1 else None
 
     def apply(self) -> MergeCounts:
         """Correct the rows of the site."""
@@ -105,9 +105,9 @@ class Corrections:
                 self._correct(shape, rows)
             key = [column.name for column in shape.table.primary_key]
             for rows in _portions(self._store.database.stream(_of_site(shape, self._site, *key, "first_seen_at"))):
-                some = [shape.key_of(row) for row in rows if cast("float", row[-1]) in self._covered]
-                if some:
-                    self._remove(shape, some)
+                doubtful = [shape.key_of(row) for row in rows if cast("float", row[-1]) in self._covered]
+                if doubtful:
+                    self._remove(shape, doubtful)
         self._correct_authors()
         return self._rows
 
@@ -125,19 +125,19 @@ class Corrections:
         # The authors before the rows: one who comes meanwhile comes with a row.
         stored = list(self._store.database.stream(keys))
         known = {key for _, key in self._scratch.database.stream(keys)}
-        for one in (tables.posts, tables.comments):
-            writers = select(author_key(one)).where(one.c.site == self._site).distinct()
+        for items in (tables.posts, tables.comments):
+            writers = select(author_key(items)).where(items.c.site == self._site).distinct()
             known.update(key for [key] in self._store.database.stream(writers))
-        for some in _portions(row for row in stored if row[1] not in known):
+        for portion in _portions(row for row in stored if row[1] not in known):
             with self._store.database.writing() as connection:
-                _delete(connection, table, cast("list[Key]", some))
+                _delete(connection, table, cast("list[Key]", portion))
 
     def _correct(self, shape: Shape, rows: Sequence[Row]) -> None:
         """Write a portion of rows of the scratch database, merged with their stored rows."""
         read = {shape.key_of(row): row for row in rows}
         keys = sorted(read)
         with self._scratch.database.reading() as connection:
-            found = _versions_of(connection, shape, keys)
+            read_versions = _versions_of(connection, shape, keys)
             of_boards = _rows_in(tables.memberships, keys, *tables.memberships.c)
             boards = list(map(tuple, connection.execute(of_boards))) if shape is POSTS else []
         with self._store.database.writing() as connection:
@@ -145,22 +145,22 @@ class Corrections:
             self._rows.added += self._statements.add(connection, shape.table, [read[key] for key in keys], change)
             stored = {shape.key_of(row): row for row in self._statements.find(connection, shape, keys)}
             versions = _versions_of(connection, shape, keys)
-            kept = {one: told for one, told in versions.items() if self._stays(one, told)}
+            kept = self._staying(versions)
             rewritten: list[Row] = []
             marks: list[Mark] = []
             for key, before in stored.items():
                 row, losers = self._corrected(shape, before, read[key])
                 for lost in losers:
-                    _keep_later(found, version_key(shape, key, lost), (lost.value, lost.seen_at))
+                    _keep_later(read_versions, version_key(shape, key, lost), (lost.value, lost.seen_at))
                 if row != before:
                     rewritten.append(row)
                     marks.append(change.mark_of(shape, before, row) if change else UNMARKED)
                     self._rows.changed += row[shape.content] != before[shape.content]
-                self._drop_current(shape, row, found, kept)
+                self._drop_current(shape, row, read_versions, kept)
             if rewritten:
                 self._statements.replace(connection, shape.table, rewritten, marks)
-            for one, told in found.items():
-                _keep_later(kept, one, told)
+            for version, sighting in read_versions.items():
+                _keep_later(kept, version, sighting)
             self._write_versions(connection, versions, kept)
             if shape is POSTS:
                 alone = [key for key, row in stored.items() if self._is_of_archive_alone(shape, row)]
@@ -181,20 +181,20 @@ class Corrections:
     def _drop_current(shape: Shape, row: Row, *versions: _Versions) -> None:
         """Leave out the versions that a row's current values are."""
         for name, at in zip(shape.tracked, shape.tracked_at, strict=True):
-            for some in versions:
-                some.pop(version_key(shape, shape.key_of(row), Replaced(name, row[at], 0.0)), None)
+            for group in versions:
+                group.pop(version_key(shape, shape.key_of(row), Replaced(name, row[at], 0.0)), None)
 
     def _write_versions(self, connection: Connection, stored: _Versions, wanted: _Versions) -> None:
-        if dropped := [one for one, told in stored.items() if wanted.get(one) != told]:
+        if dropped := [version for version, sighting in stored.items() if wanted.get(version) != sighting]:
             self._statements.drop_versions(connection, dropped)
-        if made := [(*one, *told) for one, told in wanted.items() if stored.get(one) != told]:
+        if made := [(*version, *sighting) for version, sighting in wanted.items() if stored.get(version) != sighting]:
             self._statements.keep_versions(connection, made)
 
     def _remove(self, shape: Shape, keys: Sequence[Key]) -> None:
         """Take the archived pages out of the rows of these keys that today's rules find on none of them."""
         with self._scratch.database.reading() as connection:
-            found = set(map(tuple, connection.execute(_rows_in(shape.table, keys, *shape.table.primary_key))))
-        if not (missing := [key for key in keys if key not in found]):
+            still_read = set(map(tuple, connection.execute(_rows_in(shape.table, keys, *shape.table.primary_key))))
+        if not (missing := [key for key in keys if key not in still_read]):
             return
         with self._store.database.writing() as connection:
             # Before the locks of rows, as every writer.
@@ -208,21 +208,25 @@ class Corrections:
                     left.append(rest)
                     marks.append(change.mark_of(shape, row, rest) if change else UNMARKED)
             versions, removed = _versions_of(connection, shape, missing), _versions_of(connection, shape, gone)
-            kept = {one: told for one, told in versions.items() if one not in removed and self._stays(one, told)}
+            kept = self._staying({key: sighting for key, sighting in versions.items() if key not in removed})
             for row in left:
                 self._drop_current(shape, row, kept)
             self._write_versions(connection, versions, kept)
             if left:
                 self._statements.replace(connection, shape.table, left, marks)
-            for table in (shape.table, *([tables.memberships] if shape is POSTS else [])):
-                _delete(connection, table, gone)
-            if change and gone:
-                self._statements.note_removed(connection, gone, change)
-                # Comments that outlive their post have no board any more.
-                if shape is POSTS:
-                    left_over = update(tables.comments).where(_is_in(tables.comments, gone))
-                    connection.execute(left_over.values(change._asdict()))
+            self._delete_rows(connection, shape, gone, change)
         self._rows.removed += len(gone)
+
+    def _delete_rows(self, connection: Connection, shape: Shape, gone: Sequence[Key], change: Change | None) -> None:
+        for table in (shape.table, *([tables.memberships] if shape is POSTS else [])):
+            _delete(connection, table, gone)
+        if not change or not gone:
+            return
+        self._statements.note_removed(connection, gone, change)
+        # Comments that outlive their post have no board any more.
+        if shape is POSTS:
+            left_over = update(tables.comments).where(_is_in(tables.comments, gone))
+            connection.execute(left_over.values(change._asdict()))
 
     def _is_of_archive_alone(self, shape: Shape, stored: Row) -> bool:
         """Return whether archived pages alone showed a row. A mark of a full pass says only that no page did."""
@@ -230,23 +234,27 @@ class Corrections:
             return False
         rest = without(shape, stored, self._covered)
         values = () if rest is None else zip(shape.names, rest[shape.key_size + 1 : shape.end], strict=True)
-        return all(one is None or is_mark(shape, name, one) for name, one in values)
+        return all(value is None or is_mark(shape, name, value) for name, value in values)
 
-    def _stays(self, version: Key, told: tuple[Value, float]) -> bool:
-        value, seen_at = told
-        shape = POSTS if version[_KIND] == "post" else COMMENTS
-        return seen_at not in self._covered or is_mark(shape, version[_FIELD], value)
+    def _staying(self, versions: _Versions) -> _Versions:
+        """Return the versions of pages that are not in the archive, and the marks of full passes."""
+        kept: _Versions = {}
+        for version, (value, seen_at) in versions.items():
+            shape = POSTS if version[_KIND] == "post" else COMMENTS
+            if seen_at not in self._covered or is_mark(shape, version[_FIELD], value):
+                kept[version] = value, seen_at
+        return kept
 
 
-def _keep_later(versions: _Versions, version: Key, told: tuple[Value, float]) -> None:
-    if version not in versions or versions[version][1] < told[1]:
-        versions[version] = told
+def _keep_later(versions: _Versions, version: Key, sighting: tuple[Value, float]) -> None:
+    if version not in versions or versions[version][1] < sighting[1]:
+        versions[version] = sighting
 
 
 def _portions(rows: Iterable[Row]) -> Iterator[list[Row]]:
     rest = iter(rows)
-    while some := list(map(tuple, islice(rest, PORTION))):
-        yield some
+    while portion := list(map(tuple, islice(rest, PORTION))):
+        yield portion
 
 
 def _of_site(shape: Shape, site: str, *names: str) -> Select[Any]:
@@ -273,7 +281,7 @@ def _versions_of(connection: Connection, shape: Shape, keys: Sequence[Key]) -> _
     if not shape.tracked or not keys:
         return {}
     owners = [version_key(shape, key, Replaced("", None, 0.0))[:_FIELD] for key in keys]
-    found = connection.execute(
-        _rows_in(tables.versions, owners, *(tables.versions.c[one] for one in tables.names_of(tables.versions)))
+    rows = connection.execute(
+        _rows_in(tables.versions, owners, *(tables.versions.c[name] for name in tables.names_of(tables.versions)))
     )
-    return {row[:_VALUE]: row[_VALUE:] for row in map(tuple, found)}
+    return {row[:_VALUE]: row[_VALUE:] for row in map(tuple, rows)}

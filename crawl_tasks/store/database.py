@@ -1,44 +1,28 @@
-"""The database connection: one engine, opened for our tables and for no others'.
-
-SQLite runs in WAL mode. A writer takes its lock with BEGIN IMMEDIATE: a deferred transaction that turns to writing
-fails at once, in spite of the timeout, if another writer was quicker.
-"""
+"""The database: one engine (engines.py), opened for our tables and for no others'."""
 
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
+from typing import Any, Final, TypeVarTuple
 
-from sqlalchemy import Connection, Engine, Row, Select, create_engine, event, insert, inspect, select, text
-from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy import Connection, Row, Select, insert, inspect, select, text
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from crawl_tasks.errors import NoTables, StoreError
 from crawl_tasks.store import tables
-from crawl_tasks.store.driver_errors import explain, shown
+from crawl_tasks.store.driver_errors import explain, without_password
+from crawl_tasks.store.engines import WRITES, engine_of, normalised
 from crawl_tasks.store.migrations import FIRST, STEPS, Step, bring_up, build_missing, version_after
 
-if TYPE_CHECKING:
-    from psycopg import Connection as PostgresConnection
-
-# The execution option of a connection that is going to write.
-_WRITES: Final = "crawl_writes"
-KINDS: Final = frozenset({"sqlite", "postgresql", "postgres"})
-_DRIVERS: Final = {"postgres": "postgresql+psycopg", "postgresql": "postgresql+psycopg"}
-_CONNECT_TIMEOUT_S: Final = 10
 # "craw" in ASCII: two processes that open an empty PostgreSQL database take turns.
 _SCHEMA_LOCK: Final = 0x63726177
 
 _MAY_MAKE: Final = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
-# Of PostgreSQL: a prepared statement that is not there, or is there already.
-_STATEMENT_LOST: Final = frozenset(("26000", "42P05"))
 
 _PROBE_BYTES: Final = 1 << 18
 """Size of the row by which a database is tried: more than the rest of a full disk, most often."""
@@ -54,8 +38,8 @@ class Database:
 
     def __init__(self, url: str, *, busy_timeout_s: float = 30.0, steps: Sequence[Step] = STEPS) -> None:
         with explained(url):
-            self.url = _normalised(url)
-            self.engine = _engine(self.url, busy_timeout_s)
+            self.url = normalised(url)
+            self.engine = engine_of(self.url, busy_timeout_s)
         self._file = _file_of(self.url)
         self._opened: tuple[int, int] | None = None
         self._steps = steps
@@ -83,7 +67,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Run one transaction that writes. The driver's errors pass through."""
         self._check_file()
-        with self.engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+        with self.engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
             yield connection
 
     def probe(self, within_s: float) -> None:
@@ -139,8 +123,8 @@ class Database:
     def _make(self, version: int | None, *, create: bool) -> None:
         """Migrate an older database, and create the missing tables, in one transaction."""
         if not create and version is not None:
-            found = f"has schema {version}, this program reads {self._version}; start its store worker once"
-            raise StoreError(f"store: {shown(self.url)}: {found}")
+            mismatch = f"has schema {version}, this program reads {self._version}; start its store worker once"
+            raise StoreError(f"store: {without_password(self.url)}: {mismatch}")
         if not create:
             raise self._why_empty()
         with self.writing() as connection:
@@ -163,7 +147,7 @@ class Database:
 
     def _why_empty(self) -> StoreError:
         """Return the error of a reader that finds no tables: nothing was stored yet, or nothing ever can be."""
-        where = shown(self.url)
+        where = without_password(self.url)
         with self.reading() as connection:
             if (
                 self._file is None
@@ -176,18 +160,18 @@ class Database:
 
     def _version_there(self, connection: Connection) -> int | None:
         """Return the stored schema version, None for an empty database. Raise for another one than ours."""
-        here = shown(self.url)
-        there = set(inspect(connection).get_table_names())
-        if "meta" not in there:
-            if clash := sorted(there & set(tables.metadata.tables)):
+        here = without_password(self.url)
+        names = set(inspect(connection).get_table_names())
+        if "meta" not in names:
+            if clash := sorted(names & set(tables.metadata.tables)):
                 raise StoreError(
                     f"store: {here}: has tables of another program ({', '.join(clash)}); use a database of its own"
                 )
             return None
-        found = _read_identity(connection)
-        if found.get("application") != tables.APPLICATION:
+        identity = _read_identity(connection)
+        if identity.get("application") != tables.APPLICATION:
             raise StoreError(f"store: {here}: belongs to another program; use a database of its own")
-        version = found.get("schema", "")
+        version = identity.get("schema", "")
         if not version.isdecimal() or int(version) > self._version:
             raise StoreError(
                 f"store: {here}: has schema {version}, this program knows {self._version}; "
@@ -219,92 +203,10 @@ def explained(url: URL | str) -> Iterator[None]:
         raise explain(error, url) from error
 
 
-def _normalised(url: str) -> URL:
-    parsed = make_url(url)
-    if parsed.get_backend_name() not in KINDS:
-        raise StoreError(
-            f"store: {shown(parsed)}: {parsed.get_backend_name()} is not supported; "
-            "use sqlite:///FILE or postgresql://USER@HOST/NAME"
-        )
-    return parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
-
-
 def _file_of(url: URL) -> Path | None:
     """Return the file of an SQLite database, None for one without a visible file."""
     is_plain = url.get_backend_name() == "sqlite" and "uri" not in url.query
     return Path(url.database) if is_plain and url.database and url.database != ":memory:" else None
-
-
-def _engine(url: URL, busy_timeout_s: float) -> Engine:
-    if url.get_backend_name() != "sqlite":
-        arguments = {"connect_timeout": _CONNECT_TIMEOUT_S}
-        # Positional parameters, so that a batch travels as tuples. And a ping before each use, because a restarted
-        # server leaves dead connections in the pool.
-        engine = create_engine(url, pool_pre_ping=True, paramstyle="format", connect_args=arguments)
-        # First of all: SQLAlchemy's own first question fails where the driver gives bytes.
-        event.listen(engine, "first_connect", partial(_check_encoding, url), insert=True)
-        _heed_poolers(engine)
-        return engine
-    sqlite3.register_adapter(type(None), _as_it_is)
-    # A database in memory lives and dies with its connection, so all threads must share one.
-    pool = StaticPool if url.database in {None, "", ":memory:"} else None
-    arguments_lite = {"timeout": busy_timeout_s, "check_same_thread": False}
-    engine = create_engine(url, poolclass=pool, connect_args=arguments_lite)
-    event.listen(engine, "connect", _set_up_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    event.listen(engine, "handle_error", _give_up_connection)
-    return engine
-
-
-def _check_encoding(url: URL, connection: PostgresConnection[Any], _: ConnectionPoolEntry) -> None:
-    """Refuse a PostgreSQL database that cannot hold the texts of all forums: it would reject them one by one."""
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding not in (None, "UTF8"):
-        remedy = "make one with: createdb --encoding=UTF8 --template=template0 NAME"
-        raise StoreError(f"store: {shown(url)}: its encoding is {encoding}, which does not hold all texts; {remedy}")
-
-
-def _heed_poolers(engine: Engine) -> None:
-    """Prepare no statements any more when one was lost, as behind pgbouncer, which changes connections."""
-    terms: dict[str, None] = {}
-
-    def note_loss(context: ExceptionContext) -> None:
-        if getattr(context.original_exception, "sqlstate", None) in _STATEMENT_LOST:
-            terms["prepare_threshold"] = None
-            context.is_disconnect = True  # all connections are made anew, and the batch is tried again at once
-
-    event.listen(engine, "do_connect", lambda dialect, record, arguments, options: options.update(terms))
-    event.listen(engine, "handle_error", note_loss)
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    # The driver must not begin transactions of its own.
-    connection.isolation_level = None
-    # Counts for a new file only: a fifth less CPU than 4096.
-    connection.execute("PRAGMA page_size = 8192")
-    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA cache_size = -16384")  # KiB
-    connection.execute("PRAGMA wal_autocheckpoint = 2000")  # pages
-
-
-def _give_up_connection(context: ExceptionContext) -> None:
-    """Have a connection closed that cannot commit, as a statement of it never ended: the next batch gets another."""
-    if context.connection is not None and "SQL statements in progress" in str(context.original_exception):
-        context.connection.connection.rollback()  # else the file stays locked as long as the statement lives
-        context.is_disconnect = True
-        context.invalidate_pool_on_disconnect = False  # the others are well
-
-
-def _as_it_is(nothing: None) -> None:
-    """Adapt None for SQLite: else the driver makes a costly search for an adapter at each NULL."""
-    return nothing
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _prepare(file: Path, *, create: bool) -> None:
@@ -330,8 +232,8 @@ def _inode(file: Path) -> tuple[int, int] | None:
 
 def _read_identity(connection: Connection) -> dict[str, str]:
     try:
-        found = connection.execute(select(tables.meta.c.name, tables.meta.c.value))
-        return {row.name: row.value for row in found}
+        rows = connection.execute(select(tables.meta.c.name, tables.meta.c.value))
+        return {row.name: row.value for row in rows}
     except SQLAlchemyError:
         # A foreign table of this name has other columns.
         return {}

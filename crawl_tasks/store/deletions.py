@@ -10,9 +10,9 @@ showed are requested by their own addresses.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
 
@@ -69,34 +69,56 @@ def _follow_sweep(connection: Connection, site: str, sweep: Sweep, followed: Fol
     ).scalars().all()  # fmt: skip
     if not missed:
         return
-    seen = select(func.count()).where(*of_thread, comments.c.seen_at >= sweep.before)
-    query = select(posts.c.url, posts.c.revision, posts.c.reply_count, seen.scalar_subquery().label("seen"))
-    thread = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
-    listed = (thread.reply_count or 0) if thread is not None else 0
-    lacking = listed - thread.seen if thread is not None else 0
+    thread = _thread_of(connection, site, sweep)
     if sweep.is_bare and (thread is None or thread.reply_count != 0):
         return
-    if thread is not None and is_short(listed, thread.seen):
+    lacking = 0 if thread is None else thread.listed - thread.seen
+    if thread is not None and is_short(thread.listed, thread.seen):
         log.warning(
             "a thread lacks replies that its list counts, so none is marked as deleted",
-            extra={"site": site, "post": sweep.post_id, "listed": listed, "missed": len(missed)},
+            extra={"site": site, "post": sweep.post_id, "listed": thread.listed, "missed": len(missed)},
         )
         count(site, "doubtful_threads")
         return
     if sweep.counts and sweep.look >= LOOKS + (lacking > 0) and not _has_lost(connection, site, sweep):
-        marks = (Comment(sweep.post_id, one, sweep.before, state="deleted") for one in missed)
+        marks = (Comment(sweep.post_id, comment_id, sweep.before, state="deleted") for comment_id in missed)
         followed.gone.append(Items(site, comments=tuple(marks)))
-    elif thread is not None and thread.url is not None:
-        whole, _, tries = sweep.whole.partition(".")
-        number = int(tries or 1) + 1
-        if number > MOST_TRIES:
-            return
-        look = sweep.look + sweep.counts
-        reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
-        reach = reach._replace(looked_from=sweep.read_from if sweep.counts else sweep.looked_from)
-        again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
-        # A copy made before the last read tells nothing new. How long caches keep copies is unknown: 1 s, 5 s, 25 s, …
-        followed.asked.append(again._replace(wait_s=READ_AGAIN_FACTOR ** (number - look)))
+    elif thread is not None:
+        followed.asked += _next_read(site, sweep, thread)
+
+
+class _Thread(NamedTuple):
+    """A stored thread: how many comments its list counts, and how many a sweep saw."""
+
+    url: str | None
+    revision: str | None
+    reply_count: int | None
+    listed: int
+    seen: int
+
+
+def _thread_of(connection: Connection, site: str, sweep: Sweep) -> _Thread | None:
+    """Return the thread of a sweep, None where it is not stored."""
+    of_thread = (comments.c.site == site, comments.c.post_id == sweep.post_id)
+    seen = select(func.count()).where(*of_thread, comments.c.seen_at >= sweep.before).scalar_subquery()
+    listed = func.coalesce(posts.c.reply_count, 0)
+    query = select(posts.c.url, posts.c.revision, posts.c.reply_count, listed.label("listed"), seen.label("seen"))
+    row = connection.execute(query.where(posts.c.site == site, posts.c.post_id == sweep.post_id)).one_or_none()
+    return None if row is None else _Thread(*row)
+
+
+def _next_read(site: str, sweep: Sweep, thread: _Thread) -> Iterator[Request]:
+    """Yield the next read of a sweep's thread, none after the last."""
+    whole, _, tries = sweep.whole.partition(".")
+    number = int(tries or 1) + 1
+    if thread.url is None or number > MOST_TRIES:
+        return
+    look = sweep.look + sweep.counts
+    reach = Reach(whole=f"{whole}.{number}", look=look, missed_from=sweep.before, made_after=sweep.made_after)
+    reach = reach._replace(looked_from=sweep.read_from if sweep.counts else sweep.looked_from)
+    again = _request(site, sweep.post_id, thread.url, thread.revision, priority=sweep.priority, reach=reach)
+    # A copy made before the last read tells nothing new. How long caches keep copies is unknown: 1 s, 5 s, 25 s, …
+    yield again._replace(wait_s=READ_AGAIN_FACTOR ** (number - look))
 
 
 def _has_lost(connection: Connection, site: str, sweep: Sweep) -> bool:

@@ -47,23 +47,23 @@ REMEDIES: Final = (
 
 def explain(error: Exception, url: URL | str) -> StoreError:
     """Return an error of the driver, of SQLAlchemy or of the file system as one line, never with the password."""
-    where = shown(url)
+    where = without_password(url)
     if isinstance(error, NoSuchModuleError):
         return StoreError(f"store: {where}: unknown kind of database; use sqlite:///FILE or postgresql://...")
     if isinstance(error, ArgumentError):
         return StoreError("store: the database URL cannot be read; write sqlite:///FILE or postgresql://USER@HOST/NAME")
     if isinstance(error, ModuleNotFoundError):
         return StoreError(f"store: {where}: the driver {error.name} is missing; pip install 'crawl-tasks[postgres]'")
-    said = _first_line(error)
+    text = _first_line(error)
     if not isinstance(url, str) and url.password:
-        said = said.replace(str(url.password), "***")
+        text = text.replace(str(url.password), "***")
     for word, meaning, remedy in REMEDIES:
-        if word in said.lower():
-            return StoreError(f"store: {where}: {meaning}; {remedy} ({said})")
-    return StoreError(f"store: {where}: {said}")
+        if word in text.lower():
+            return StoreError(f"store: {where}: {meaning}; {remedy} ({text})")
+    return StoreError(f"store: {where}: {text}")
 
 
-def shown(url: URL | str) -> str:
+def without_password(url: URL | str) -> str:
     """Return a database's address without its password."""
     if isinstance(url, str):
         return url.rpartition("@")[2]
@@ -82,9 +82,9 @@ def is_of_values(error: DBAPIError) -> bool:
     if isinstance(error, DataError | IntegrityError):
         return True
     # sqlite3 and psycopg have no class of their own for a Python value that they cannot bind.
-    said = str(error.orig).lower()
+    text = str(error.orig).lower()
     mismatch = getattr(error.orig, "sqlstate", None) == "42804"
-    return mismatch or "binding parameter" in said or "cannot adapt" in said
+    return mismatch or "binding parameter" in text or "cannot adapt" in text
 
 
 def _first_line(error: Exception) -> str:

@@ -6,7 +6,7 @@ pandas and Spark read the directories as columns, so the files hold neither kind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from heapq import merge
@@ -82,11 +82,16 @@ def export_partitions(
                         written += 1
                 note(written - before)
     if overwrite:
-        kinds = {source.kind for source in sources}
-        for file in _chosen_files(directory, selection, kinds, f"rows.{form.name}"):
-            if _partition_of(file) not in made:
-                remove_file(file)
+        files = _chosen_files(directory, selection, {source.kind for source in sources}, f"rows.{form.name}")
+        _remove_others(files, made)
     return written
+
+
+def _remove_others(files: Iterable[str], made: Container[str]) -> None:
+    """Remove the files of partitions that were not made."""
+    for file in files:
+        if _partition_of(file) not in made:
+            remove_file(file)
 
 
 def _partition_of(file: str) -> str:

@@ -51,15 +51,15 @@ def _is_ahead(table: Table, latest: float) -> ColumnElement[bool]:
 
 
 def _bring_table_back(connection: Connection, table: Table, now: float, latest: float) -> int:
-    found = connection.execute(select(func.count()).select_from(table).where(_is_ahead(table, latest))).scalar_one()
-    if not found:
+    number = connection.execute(select(func.count()).select_from(table).where(_is_ahead(table, latest))).scalar_one()
+    if not number:
         return 0
     if "stamps" in table.c:
         _bring_stamps_back(connection, table, now, latest)
     for name in _TIMES:
         if name in table.c:
             connection.execute(update(table).where(table.c[name] > latest).values({name: now}))
-    return found
+    return number
 
 
 def _bring_stamps_back(connection: Connection, table: Table, now: float, latest: float) -> None:

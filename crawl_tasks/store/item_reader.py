@@ -122,8 +122,8 @@ class ItemReader:
     def thread(self, site: str, post_id: str, page: int = 1) -> StoredThread | None:
         """Return a page of a thread, from 1, None where no such thread is stored."""
         posts, comments = _sources(RowSelection(sites=[site]))
-        found = self._items(posts.query().where(tables.posts.c.post_id == post_id))
-        if not found:
+        matches = self._items(posts.query().where(tables.posts.c.post_id == post_id))
+        if not matches:
             return None
         keys = select(_COMMENT.comment_id, _COMMENT.parent_id, _COMMENT.page, _COMMENT.position, _COMMENT.created_at)
         of_thread = keys.where(_COMMENT.site == site, _COMMENT.post_id == post_id).limit(_MOST_COMMENTS)
@@ -131,8 +131,8 @@ class ItemReader:
             ordered = in_reading_order(tuple(row) for row in rows)
         depths = dict(ordered[(page - 1) * THREAD_ROWS : page * THREAD_ROWS])
         is_shown = (_COMMENT.post_id == post_id, _COMMENT.comment_id.in_(depths))
-        items = {one.comment_id: one for one in self._items(comments.query().where(*is_shown))}
-        shown = [(depth, items[one]) for one, depth in depths.items() if one in items]
+        items = {item.comment_id: item for item in self._items(comments.query().where(*is_shown))}
+        visible = [(depth, items[comment_id]) for comment_id, depth in depths.items() if comment_id in items]
         value = func.substr(_VERSION.value, 1, _MOST_CHARACTERS)
         versions = select(_VERSION.comment_id, _VERSION.field, value, _VERSION.seen_at).where(
             _VERSION.site == site,
@@ -142,7 +142,7 @@ class ItemReader:
         )
         with closing(self._opened().database.stream(versions.order_by(_VERSION.seen_at))) as rows:
             former = [ItemVersion(*row) for row in rows]
-        return StoredThread(found[0], shown, former, len(ordered))
+        return StoredThread(matches[0], visible, former, len(ordered))
 
     def author_name(self, site: str, key: str) -> str | None:
         """Return the newest name of an author, None where no such author is stored."""
@@ -155,9 +155,9 @@ class ItemReader:
         with SearchIndex(self._index_file, self._opened()) as index:
             is_partial = self._update_index(index)
             sources = _sources(RowSelection(sites=[site], until=until))
-            found = _found(index.by_author(site, key, until, sources, PAGE_ROWS))
+            items = _items_of(index.by_author(site, key, until, sources, PAGE_ROWS))
         # Since the index took a row in, its author may have become another.
-        return SearchResult([one for one in found if one.author_key == key], is_partial)
+        return SearchResult([item for item in items if item.author_key == key], is_partial)
 
     def search(self, query: str, selection: RowSelection) -> SearchResult:
         """Return the newest rows with the words of a query, of those that a selection chooses.
@@ -167,7 +167,7 @@ class ItemReader:
         """
         with SearchIndex(self._index_file, self._opened()) as index:
             is_partial = self._update_index(index)
-            return SearchResult(_found(index.search(query, selection, _sources(selection), PAGE_ROWS)), is_partial)
+            return SearchResult(_items_of(index.search(query, selection, _sources(selection), PAGE_ROWS)), is_partial)
 
     def _opened(self) -> Store:
         with self._lock:
@@ -215,10 +215,10 @@ def _shown(source: Source) -> Source:
         "author_key": author_key(table),
         "body": func.substr(table.c.body, 1, _MOST_CHARACTERS),
     }
-    return replace(source, columns=tuple(ExportColumn(name, ColumnType.TEXT, one) for name, one in values.items()))
+    return replace(source, columns=tuple(ExportColumn(name, ColumnType.TEXT, value) for name, value in values.items()))
 
 
-def _found(hits: Iterable[Hit]) -> list[StoredItem]:
+def _items_of(hits: Iterable[Hit]) -> list[StoredItem]:
     return [StoredItem._make(hit.row) for hit in hits]
 
 
@@ -232,16 +232,16 @@ def in_reading_order(
     ordered = sorted(rows, key=lambda row: (row[2] or 0, row[3] or 0, row[4] or 0, row[0]))
     known = {row[0] for row in ordered}
     answers: defaultdict[str | None, list[str]] = defaultdict(list)
-    for one, parent, *_ in ordered:
-        answers[parent if parent in known and parent != one else None].append(one)
-    found: dict[str, int] = {}
+    for comment_id, parent, *_ in ordered:
+        answers[parent if parent in known and parent != comment_id else None].append(comment_id)
+    depths: dict[str, int] = {}
     for start in (None, *(row[0] for row in ordered)):
         # After those below the post come the circles, each from its first comment.
         roots = answers[None] if start is None else [start]
-        waiting = [(one, 0) for one in reversed(roots) if one not in found]
+        waiting = [(comment_id, 0) for comment_id in reversed(roots) if comment_id not in depths]
         while waiting:
-            one, depth = waiting.pop()
-            if one not in found:
-                found[one] = depth
-                waiting += ((below, depth + 1) for below in reversed(answers.get(one, ())))
-    return list(found.items())
+            comment_id, depth = waiting.pop()
+            if comment_id not in depths:
+                depths[comment_id] = depth
+                waiting += ((below, depth + 1) for below in reversed(answers.get(comment_id, ())))
+    return list(depths.items())

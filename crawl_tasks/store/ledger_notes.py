@@ -77,9 +77,9 @@ def read_number(connection: Connection, name: str) -> int | None:
 def read_changes(connection: Connection) -> tuple[int, list[tuple[int, int]]]:
     """Return the last change, 0 without one, and the changes that a restore took back, as (after, up to)."""
     at = tables.meta.c
-    found = dict(map(tuple, connection.execute(select(at.name, at.value).where(_IS_OF_CHANGES))))
-    last = int(found.pop("change", 0))
-    return last, [(int(begin), int(name.removeprefix(_LOST))) for name, begin in found.items()]
+    notes = dict(map(tuple, connection.execute(select(at.name, at.value).where(_IS_OF_CHANGES))))
+    last = int(notes.pop("change", 0))
+    return last, [(int(begin), int(name.removeprefix(_LOST))) for name, begin in notes.items()]
 
 
 def note_lost(connection: Connection, statements: Statements, begin: int, end: int) -> None:

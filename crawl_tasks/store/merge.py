@@ -29,67 +29,84 @@ class Replaced:
     seen_at: float
 
 
-def merge(shape: Shape, one: Row, two: Row) -> tuple[Row, list[Replaced]]:
+_Observation = tuple[Row, Stamps, float]
+"""The fields of a row, its stamps, and when the row was seen."""
+
+
+def merge(shape: Shape, left: Row, right: Row) -> tuple[Row, list[Replaced]]:
     """Join two rows of one key. The order of the arguments does not matter.
 
     Returns:
         The row, and the values of tracked fields that lost to another value.
     """
     at, end, stamps = shape.key_size, shape.end, shape.stamps_at
-    (seen_one, first_one), (seen_two, first_two) = times_of(shape, one), times_of(shape, two)
-    # From here on `two` is the later row.
-    if seen_one > seen_two:
-        return merge(shape, two, one)
-    old, new, first_seen_at = one[at + 1 : end], two[at + 1 : end], min(first_one, first_two)
+    (left_at, left_first), (right_at, right_first) = times_of(shape, left), times_of(shape, right)
+    # From here on `right` is the later row.
+    if left_at > right_at:
+        return merge(shape, right, left)
+    old, new, first_seen_at = left[at + 1 : end], right[at + 1 : end], min(left_first, right_first)
     # Without stamps every field has its row's time, so only fields that differ need a decision.
-    is_even = one[stamps] is None and two[stamps] is None
+    is_even = left[stamps] is None and right[stamps] is None
     if is_even and old == new:
-        return (*two[:end], first_seen_at, *two[stamps:]), []
-    of_one, of_two = unpack(one[stamps]), unpack(two[stamps])
+        return (*right[:end], first_seen_at, *right[stamps:]), []
+    of_left, of_right = unpack(left[stamps]), unpack(right[stamps])
     contested: Iterable[int] = compress(range(len(new)), map(ne, old, new))
     if not is_even:
-        contested = sorted({*contested, *_uneven(shape, of_one, of_two)})
-    values, losers, merged = list(new), list[Replaced](), Stamps({}, of_one.own | of_two.own, {})
+        contested = sorted({*contested, *_uneven(shape, of_left, of_right)})
+    values, losers, merged = _decide(shape, contested, (old, of_left, left_at), (new, of_right, right_at))
+    row = (*right[: at + 1], *values, first_seen_at, pack(merged))
+    return (*row, _hash_of(shape, row, left, right)) if shape.tracked else row, losers
+
+
+def _decide(
+    shape: Shape, contested: Iterable[int], earlier: _Observation, later: _Observation
+) -> tuple[list[Value], list[Replaced], Stamps]:
+    """Return the values of the merged row, those that lost, and the stamps of the merged row."""
+    (old, stamps, seen_at), (new, later_stamps, later_at) = earlier, later
+    values, losers, merged = list(new), list[Replaced](), Stamps({}, stamps.own | later_stamps.own, {})
     for index in contested:
         value, other, name = old[index], new[index], shape.names[index]
         if name == "extra" and shape.joins_extra:
-            values[index] = _join_extra((value, of_one, seen_one), (other, of_two, seen_two), merged)
+            values[index] = _join_extra((value, stamps, seen_at), (other, later_stamps, later_at), merged)
             continue
-        if value is None and not of_two.times:
+        if value is None and not later_stamps.times:
             continue
-        value_at, other_at = of_one.times.get(name, seen_one), of_two.times.get(name, seen_two)
-        if value is None or other is None:
-            is_older = value is None
-        # The post's own page knows better than any list.
-        elif (name in of_one.own) != (name in of_two.own):
-            is_older = name in of_two.own
-        else:
-            # At the same instant the greater value wins. Any fixed rule would do: the order of arrival must not decide.
-            is_older = (value_at, value) < (other_at, other)
-        if is_older:
+        value_at, other_at = stamps.times.get(name, seen_at), later_stamps.times.get(name, later_at)
+        is_own, others_own = name in stamps.own, name in later_stamps.own
+        if _is_superseded(value, value_at, is_own, other, other_at, others_own):
             value, value_at, other, other_at = other, other_at, value, value_at
         values[index] = value
-        if value_at != seen_two and value is not None:
+        if value_at != later_at and value is not None:
             merged.times[name] = value_at
         if other is not None and other != value and name in shape.tracked:
             losers.append(Replaced(name, other, other_at))
-    row = (*two[: at + 1], *values, first_seen_at, pack(merged))
-    return (*row, _hash_of(shape, row, one, two)) if shape.tracked else row, losers
+    return values, losers, merged
 
 
-def _uneven(shape: Shape, one: Stamps, two: Stamps) -> Iterable[int]:
+def _is_superseded(value: Value, at: float, is_own: bool, other: Value, other_at: float, others_own: bool) -> bool:
+    """Return whether another value stands in place of a value. `own` values are those of the post's own page."""
+    if value is None or other is None:
+        return value is None
+    # The post's own page knows better than any list.
+    if is_own != others_own:
+        return others_own
+    # At the same instant the greater value wins. Any fixed rule would do: the order of arrival must not decide.
+    return (at, value) < (other_at, other)
+
+
+def _uneven(shape: Shape, earlier: Stamps, later: Stamps) -> Iterable[int]:
     """Return the places of fields for which two rows differ in more than their times, whatever their values."""
-    names = one.times.keys() | two.times.keys() | (one.own ^ two.own)
+    names = earlier.times.keys() | later.times.keys() | (earlier.own ^ later.own)
     if shape.joins_extra:
         names.add("extra")
     return (shape.place_of[name] for name in names if name in shape.place_of)
 
 
-_Told = tuple[Value, Stamps, float]
+_Extra = tuple[Value, Stamps, float]
 """A stored extra, the stamps of its row, and when the row was seen."""
 
 
-class _Said(NamedTuple):
+class _NameState(NamedTuple):
     """The state of one name of `extra` in one row, in the order in which later ones win."""
 
     at: float
@@ -98,35 +115,38 @@ class _Said(NamedTuple):
     source: str
 
 
-def _join_extra(one: _Told, two: _Told, merged: Stamps) -> Value:
+def _join_extra(earlier: _Extra, later: _Extra, merged: Stamps) -> Value:
     """Join two extras name by name. `merged` gets the names that are older than the second row, and all sources."""
-    (text_one, _, _), (text_two, _, seen_two) = one, two
-    if text_one is None and text_two is None:
+    (text, _, _), (later_text, _, later_at) = earlier, later
+    if text is None and later_text is None:
         return None
-    first, second = _said(*one), _said(*two)
-    found = first | second
-    for name in first.keys() & second.keys():
-        older, newer = sorted((first[name], second[name]))
-        # Another board's list may lack this name: only the source that showed a name can withdraw that name.
-        says_nothing = older.is_there and not newer.is_there and newer.source != older.source
-        found[name] = older if says_nothing else newer
-    for name in sorted(found):
-        if found[name].at != seen_two:
-            merged.times[extra_name(name)] = found[name].at
-        if found[name].source:
-            merged.sources[name] = found[name].source
+    first, second = _names_of(*earlier), _names_of(*later)
+    names = first | second | {name: _newer(first[name], second[name]) for name in first.keys() & second.keys()}
+    for name in sorted(names):
+        state = names[name]
+        if state.at != later_at:
+            merged.times[extra_name(name)] = state.at
+        if state.source:
+            merged.sources[name] = state.source
     # One text stands already, as nearly always.
-    if text_one == text_two or (first and not second):
-        return text_one
+    if text == later_text or (first and not second):
+        return text
     if second and not first:
-        return text_two
-    return extra_json({name: said.value if said.is_there else None for name, said in found.items()})
+        return later_text
+    return extra_json({name: state.value if state.is_there else None for name, state in names.items()})
 
 
-def _said(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _Said]:
+def _newer(state: _NameState, other: _NameState) -> _NameState:
+    """Return the state that stands. Only the source that showed a name can withdraw it: other lists may lack it."""
+    older, newer = sorted((state, other))
+    says_nothing = older.is_there and not newer.is_there and newer.source != older.source
+    return older if says_nothing else newer
+
+
+def _names_of(text: Value, stamps: Stamps, seen_at: float) -> dict[str, _NameState]:
     extra: Extra = orjson.loads(text) if isinstance(text, str) else {}
     return {
-        name: _Said(
+        name: _NameState(
             stamps.times.get(extra_name(name), seen_at), value is not None, value or "", stamps.sources.get(name, "")
         )
         for name, value in extra.items()
@@ -138,47 +158,64 @@ def times_of(shape: Shape, row: Row) -> tuple[float, float]:
     return row[shape.key_size], row[shape.end]  # type: ignore[return-value]  # these two columns hold floats
 
 
-def _hash_of(shape: Shape, row: Row, one: Row, two: Row) -> Value:
+def _hash_of(shape: Shape, row: Row, *sources: Row) -> Value:
     """Return the hash of the tracked values, copied from a source row with the same values."""
     tracked = shape.tracked_of(row)
-    for like in (one, two):
-        if shape.tracked_of(like) == tracked:
-            return like[CONTENT_HASH]
+    for source in sources:
+        if shape.tracked_of(source) == tracked:
+            return source[CONTENT_HASH]
     return digest(*tracked)
 
 
 def without(shape: Shape, row: Row, covered: Container[float]) -> Row | None:
     """Return a row without the values of covered times, None if no other page showed the row."""
     seen_at, first = times_of(shape, row)
-    stamps = unpack(row[shape.stamps_at])
+    own = unpack(row[shape.stamps_at]).own
+    values, times, sources = _fields_without(shape, row, covered)
+    if seen_at in covered:
+        if not times:
+            return None
+        seen_at = max(times.values())
+    older = {name: at for name, at in times.items() if at != seen_at}
+    first = min(times.values(), default=seen_at) if first in covered else first
+    stamps = Stamps(older, frozenset(own.intersection(times)), sources)
+    rest = (*row[: shape.key_size], seen_at, *values, first, pack(stamps))
+    # The hash stands last, behind the columns that are read for it.
+    return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest
+
+
+def _fields_without(
+    shape: Shape, row: Row, covered: Container[float]
+) -> tuple[list[Value], dict[str, float], dict[str, str]]:
+    """Return the fields of a row without the values of covered times, the times of the others, and their sources."""
+    seen_at, stamps = times_of(shape, row)[0], unpack(row[shape.stamps_at])
     times: dict[str, float] = {}
     sources: dict[str, str] = {}
     values = list(row[shape.key_size + 1 : shape.end])
     for index, (name, value) in enumerate(zip(shape.names, values, strict=True)):
         if name == "extra" and shape.joins_extra and isinstance(value, str):
-            every = stamps.times.get("extra", seen_at)
-            extra = orjson.loads(value)
-            told = {one: stamps.times.get(extra_name(one), every) for one in extra}
-            left = {one: said for one, said in extra.items() if told[one] not in covered}
-            values[index] = extra_json(left) if left else None
-            times |= {extra_name(one): told[one] for one in left}
-            sources = {one: source for one, source in stamps.sources.items() if one in left}
+            extra, extra_times, sources = _extra_without(value, stamps, seen_at, covered)
+            values[index] = extra_json(extra) if extra else None
+            times |= extra_times
         elif value is not None:
             at = stamps.times.get(name, seen_at)
             if at in covered and not is_mark(shape, name, value):
                 values[index] = None
             else:
                 times[name] = at
-    if seen_at in covered:
-        if not times:
-            return None
-        seen_at = max(times.values())
-    older = {name: at for name, at in times.items() if at != seen_at}
-    own = frozenset(name for name in stamps.own if name in times)
-    first = min(times.values(), default=seen_at) if first in covered else first
-    rest = (*row[: shape.key_size], seen_at, *values, first, pack(Stamps(older, own, sources)))
-    # The hash stands last, behind the columns that are read for it.
-    return (*rest, digest(*shape.tracked_of(rest))) if shape.tracked else rest
+    return values, times, sources
+
+
+def _extra_without(
+    text: str, stamps: Stamps, seen_at: float, covered: Container[float]
+) -> tuple[Extra, dict[str, float], dict[str, str]]:
+    """Return the names of an extra that have no covered time, with their times by stamp and their sources."""
+    extra: Extra = orjson.loads(text)
+    seen_at = stamps.times.get("extra", seen_at)
+    times = {name: stamps.times.get(extra_name(name), seen_at) for name in extra}
+    left = {name: value for name, value in extra.items() if times[name] not in covered}
+    sources = {name: source for name, source in stamps.sources.items() if name in left}
+    return left, {extra_name(name): times[name] for name in left}, sources
 
 
 def is_mark(shape: Shape, name: str, value: Value) -> bool:

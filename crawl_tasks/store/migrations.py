@@ -58,9 +58,9 @@ def build_missing(engine: Engine, writing: Callable[[], AbstractContextManager[C
 
 
 def _missing(connection: Connection) -> list[Index]:
-    there = set(connection.execute(text(_NAMES[connection.dialect.name])).scalars())
+    names = set(connection.execute(text(_NAMES[connection.dialect.name])).scalars())
     indexes = [index for table in tables.metadata.sorted_tables for index in table.indexes]
-    return sorted((index for index in indexes if index.name not in there), key=lambda index: str(index.name))
+    return sorted((index for index in indexes if index.name not in names), key=lambda index: str(index.name))
 
 
 def _build_concurrently(connection: Connection, indexes: list[Index]) -> None:
@@ -106,5 +106,5 @@ def bring_up(connection: Connection, version: int, steps: Sequence[Step]) -> Non
                 connection.exec_driver_sql(statement)
             else:
                 statement(connection)
-    there = update(tables.meta).where(tables.meta.c.name == "schema")
-    connection.execute(there.values(value=str(version_after(steps))))
+    schema = update(tables.meta).where(tables.meta.c.name == "schema")
+    connection.execute(schema.values(value=str(version_after(steps))))

@@ -51,7 +51,7 @@ FORMATS: Final = (
     *(OutputFormat(form, packed) for form in (FileFormat.JSONL, FileFormat.CSV) for packed in Compression),
     OutputFormat(FileFormat.PARQUET),
 )
-_BY_ENDING: Final = {f".{one.name}": one for one in FORMATS} | {
+_BY_ENDING: Final = {f".{output.name}": output for output in FORMATS} | {
     "": OutputFormat(),
     **{f".ndjson{packed}": OutputFormat(FileFormat.JSONL, packed) for packed in Compression},
 }
@@ -66,16 +66,16 @@ def format_of(out: str) -> OutputFormat:
     suffixes = [suffix.lower() for suffix in Path(out).suffixes[-2:]]
     is_packed = len(suffixes) > 1 and suffixes[-1] in set(Compression)
     ending = "".join(suffixes if is_packed else suffixes[-1:])
-    found = _BY_ENDING.get(ending)
-    if found is None:
+    chosen = _BY_ENDING.get(ending)
+    if chosen is None:
         raise ConfigError(
             f"{out[:200]}: {ending} is no format of an export; name a file .jsonl, .csv or .parquet, "
             "the first two with .gz or .zst behind, or export with --format"
         )
-    needs_pyarrow = found.form is FileFormat.PARQUET or found.compression is Compression.ZSTD
+    needs_pyarrow = chosen.form is FileFormat.PARQUET or chosen.compression is Compression.ZSTD
     if needs_pyarrow and find_spec("pyarrow") is None:
         raise ConfigError(f"{out[:200]}: needs pyarrow: pip install 'crawl-tasks[parquet]'")
-    return found
+    return chosen
 
 
 @contextmanager

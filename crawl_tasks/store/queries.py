@@ -84,14 +84,14 @@ def counts(store: Store, site: str | None = None) -> list[SiteCounts]:
         totals = [_totals(connection, table, site) for table in (forums, comments, versions)]
         query = select(posts.c.site, func.count(), func.count(posts.c.fetched_at), func.max(posts.c.seen_at))
         of_posts = {row.site: row for row in connection.execute(_of_site(query.group_by(posts.c.site), posts, site))}
-    found = []
+    site_counts = []
     for name in sorted(set(of_posts).union(*totals)):
         number_of_forums, number_of_comments, number_of_versions = (total.get(name, 0) for total in totals)
         _, known, fetched, last_seen_at = of_posts.get(name, (name, 0, 0, None))
-        found.append(
+        site_counts.append(
             SiteCounts(name, number_of_forums, known, fetched, number_of_comments, number_of_versions, last_seen_at)
         )
-    return found
+    return site_counts
 
 
 def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
@@ -134,14 +134,14 @@ def with_stored(store: Store, requested: Sequence[Request], stages: Collection[S
     A request whose page was so with its revision, or with any where it has none, `is_stored`. One whose page was so
     with another revision, or is gone, `is_stored_otherwise`.
     """
-    found: dict[tuple[Stage, str, int], str] = {}
+    stored: dict[tuple[Stage, str, int], str] = {}
     with store.database.reading() as connection:
         for stage in stages:
             keys = sorted({request.key for request in requested if request.stage is stage})
             for query in _last_revisions(requested[0].site, stage, keys):
                 for key, page, last, is_gone in connection.execute(query):
-                    found[stage, key, page] = _OF_NO_LIST if is_gone else last
-    revisions = [found.get((request.stage, request.key, request.page)) for request in requested]
+                    stored[stage, key, page] = _OF_NO_LIST if is_gone else last
+    revisions = [stored.get((request.stage, request.key, request.page)) for request in requested]
     return tuple(_marked(request, last) for request, last in zip(requested, revisions, strict=True))
 
 
@@ -181,13 +181,13 @@ def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, 
         _posted(comments.c.created_at, site, since, until),
     )
     replies = replies.where(posts.c.site == site, posts.c.post_id == comments.c.post_id)
-    found: dict[str, Counter[int]] = defaultdict(Counter)
+    hours: dict[str, Counter[int]] = defaultdict(Counter)
     with store.database.reading() as connection:
         rows = connection.execute(replies).all()
         rows = rows or connection.execute(_posted(posts.c.last_reply_at, site, since, until)).all()
         for board, hour, count in (*rows, *connection.execute(threads)):
-            found[board][int(hour)] += count
-    return found
+            hours[board][int(hour)] += count
+    return hours
 
 
 def _posted(at: Column[Any], site: str, since: int, until: int) -> Select[Any]:
@@ -202,18 +202,18 @@ def readers(store: Store, site: str) -> list[str]:
     """Return the versions of the site file that read the stored posts and comments of a site."""
     by_posts, by_comments = (select(table.c.read_by).where(table.c.site == site) for table in (posts, comments))
     with store.database.reading() as connection:
-        found = connection.execute(union(by_posts, by_comments)).scalars()
-        return sorted(version for version in found if version is not None)
+        read_by = connection.execute(union(by_posts, by_comments)).scalars()
+        return sorted(version for version in read_by if version is not None)
 
 
 def read_before(store: Store, site: str, versions: Collection[str]) -> tuple[int, list[str]]:
     """Return the number of threads of which versions of the site file read a page, and some of their addresses."""
     read = [table.c.read_by.in_(versions) & (table.c.site == site) for table in (posts, comments)]
     threads = union(select(posts.c.post_id).where(read[0]), select(comments.c.post_id).where(read[1])).subquery()
-    some = select(func.coalesce(posts.c.url, posts.c.post_id)).join(threads, threads.c.post_id == posts.c.post_id)
+    addresses = select(func.coalesce(posts.c.url, posts.c.post_id)).join(threads, threads.c.post_id == posts.c.post_id)
     with store.database.reading() as connection:
         number = int(connection.execute(select(func.count()).select_from(threads)).scalar_one())
-        first = connection.execute(some.where(posts.c.site == site).limit(_NAMED)).scalars() if number else ()
+        first = connection.execute(addresses.where(posts.c.site == site).limit(_NAMED)).scalars() if number else ()
         return number, list(first)
 
 
@@ -227,10 +227,10 @@ def unread_revisions(store: Store, site: str) -> int:
 def other_counts(store: Store, site: str) -> int:
     """Return the number of threads that have another number of comments than their list says."""
     # Some forums count a deleted comment while its stub stands there, so both numbers are right.
-    there = _comments_of_post()
-    standing = there.where(func.coalesce(comments.c.state, "normal") != "deleted")
+    all_comments = _comments_of_post()
+    standing = all_comments.where(func.coalesce(comments.c.state, "normal") != "deleted")
     query = _at_rest(site).where(
-        or_(posts.c.reply_count > there.scalar_subquery(), posts.c.reply_count < standing.scalar_subquery())
+        or_(posts.c.reply_count > all_comments.scalar_subquery(), posts.c.reply_count < standing.scalar_subquery())
     )
     with store.database.reading() as connection:
         return int(connection.execute(query).scalar_one())

@@ -59,8 +59,8 @@ class _JsonLines(RowWriter):
 
     def write(self, source: Source, row: Row) -> None:
         plan = self._plans[source.kind]
-        shown = dict(zip(plan.names, plan.converted(row), strict=True))
-        self._write(orjson.dumps(shown, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z))
+        document = dict(zip(plan.names, plan.converted(row), strict=True))
+        self._write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z))
 
 
 class _Csv(RowWriter):
@@ -94,7 +94,7 @@ class _Parquet(RowWriter):
         self._plans = {source.kind: _Plan(source.columns, _PARQUET, list(columns)) for source in sources}
         self._table_of = pyarrow.Table.from_arrays
         self._array_of = pyarrow.array
-        self._schema = pyarrow.schema([(name, types[one]) for name, one in columns.items()])
+        self._schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
         self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
         self._rows: list[list[Any]] = []
         self._characters = 0
@@ -130,8 +130,8 @@ class _Plan:
         self, columns: Sequence[ExportColumn], converts: Mapping[ColumnType, Convert], every: Sequence[str] = ()
     ) -> None:
         self.names: Final = [column.name for column in columns]
-        self._converts = [(at, converts[one.type]) for at, one in enumerate(columns) if one.type in converts]
-        self._texts = [at for at, one in enumerate(columns) if one.type in {ColumnType.TEXT, ColumnType.JSON}]
+        self._converts = [(at, converts[column.type]) for at, column in enumerate(columns) if column.type in converts]
+        self._texts = [at for at, column in enumerate(columns) if column.type in {ColumnType.TEXT, ColumnType.JSON}]
         # The value after the last is a None, for columns that only other kinds have.
         self._places = [self.names.index(name) if name in self.names else len(columns) for name in every]
 
@@ -179,7 +179,7 @@ def _microseconds(seconds: float) -> int | None:
 
 def _shown(extra: str) -> dict[str, str]:
     """Return the names of an extra that its page shows still."""
-    return {name: one for name, one in orjson.loads(extra).items() if one is not None}
+    return {name: value for name, value in orjson.loads(extra).items() if value is not None}
 
 
 def _shown_text(extra: str) -> str:

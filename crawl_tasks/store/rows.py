@@ -176,7 +176,7 @@ def comment_rows(site: str, comments: Sequence[Comment], read_by: Sequence[str])
     # The same text as digest() makes of two values.
     texts = map("\0,".join, zip(_marked(bodies), _marked(states), strict=True))
     hashes = [blake2b(text.encode(), digest_size=16).hexdigest() for text in texts]
-    readers = [one or None for one in read_by]
+    readers = [version or None for version in read_by]
     plain = list(columns.values())[:PLAIN_COMMENT]
     return zip(repeat(site), *plain, packed, readers, columns["author_id"], times, repeat(None), hashes)
 
@@ -195,8 +195,8 @@ def extra_json(extra: Extra | None) -> str | None:
 
 def _uncounted(extra: Value) -> dict[str, str]:
     """Return what an extra says, but for numbers: likes are a count."""
-    told: dict[str, str | None] = json.loads(extra) if isinstance(extra, str) else {}
-    return {name: value for name, value in told.items() if value is not None and not _IS_NUMBER(value)}
+    decoded: dict[str, str | None] = json.loads(extra) if isinstance(extra, str) else {}
+    return {name: value for name, value in decoded.items() if value is not None and not _IS_NUMBER(value)}
 
 
 @lru_cache(maxsize=256)  # most are a flag or a count, alike in many rows

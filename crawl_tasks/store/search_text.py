@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from typing import Final
 
@@ -35,10 +35,10 @@ def characters(text: str) -> str:
     return " ".join(dict.fromkeys("".join(_CJK.findall(unicodedata.normalize("NFKC", text)))))
 
 
-def match_expression(query: str, others: Mapping[str, Sequence[str]] | None = None) -> str:
+def match_expression(query: str, filters: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return the expression of FTS5 for a query: all words, "whole phrases", beginnings* and no -excluded words.
 
-    `others` are values of other columns, one of which must be there. They are compared by their words alone.
+    `filters` are values of other columns, one of which must be there. They are compared by their words alone.
 
     Raises:
         ConfigError: the query has no word.
@@ -52,11 +52,16 @@ def match_expression(query: str, others: Mapping[str, Sequence[str]] | None = No
     if not wanted:
         raise ConfigError(f"search: {query[:200]!r} has no word to search for")
     expression = f"({' AND '.join(wanted)})" + "".join(f" NOT {phrase}" for phrase in excluded)
-    for column, values in (others or {}).items():
-        phrases = list(map(_phrase, values))
+    return expression + "".join(
+        f" AND {column} : ({' OR '.join(phrases)})" for column, phrases in _filters(filters or {})
+    )
+
+
+def _filters(values: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
+    for column, wanted in values.items():
+        phrases = list(map(_phrase, wanted))
         if phrases and all(phrases):
-            expression += f" AND {column} : ({' OR '.join(phrases)})"
-    return expression
+            yield column, phrases
 
 
 def search_words(query: str) -> list[str]:

@@ -150,10 +150,10 @@ class RowSelection:
             ConfigError: a field is no column of them.
         """
         tables = [table for table in (posts, comments) if self.kind in {ExportKind.ALL, table.name}]
-        found = [self._items(table) for table in tables]
+        sources = [self._items(table) for table in tables]
         if self.has_versions:
-            found += [self._versions(table) for table in tables]
-        return self._chosen(found)
+            sources += [self._versions(table) for table in tables]
+        return self._chosen(sources)
 
     def feed(self) -> list[Source]:
         """Return the sources of the change feed: those of the rows, and the removals.
@@ -163,20 +163,20 @@ class RowSelection:
         """
         return self._chosen([*replace(self, fields=(), has_versions=False).sources(), self._removals()])
 
-    def _chosen(self, found: list[Source]) -> list[Source]:
+    def _chosen(self, sources: list[Source]) -> list[Source]:
         """Return sources with the chosen columns."""
-        known = {column.name: column.type for source in found for column in source.columns}
+        known = {column.name: column.type for source in sources for column in source.columns}
         if strange := [name for name in self.fields if name not in known]:
             raise ConfigError(f"export: there is no field {strange[0]}; there are {', '.join(known)}")
         if not self.fields:
-            return found
+            return sources
         empty = {name: ExportColumn(name, known[name], null()) for name in self.fields}
-        return [source.with_columns(self.fields, empty) for source in found]
+        return [source.with_columns(self.fields, empty) for source in sources]
 
     def _items(self, table: Table) -> Source:
         kind = table.name.removesuffix("s")
         columns = [_constant("kind", kind)]
-        columns += [_column(one.name, one) for one in table.columns if one.name != _INTERNAL]
+        columns += [_column(column.name, column) for column in table.columns if column.name != _INTERNAL]
         rows: FromClause = table
         if table is comments:
             rows = table.outerjoin(posts, _same(table, posts, "site", "post_id"))
@@ -284,5 +284,5 @@ def _either(table: Table, test: Callable[[ColumnElement[Any]], ColumnElement[boo
     return or_(test(table.c.created_at), and_(table.c.created_at.is_(None), test(table.c.first_seen_at)))
 
 
-def _same(one: Table, other: Table, *names: str) -> ColumnElement[bool]:
-    return and_(*(one.c[name] == other.c[name] for name in names))
+def _same(left: Table, right: Table, *names: str) -> ColumnElement[bool]:
+    return and_(*(left.c[name] == right.c[name] for name in names))

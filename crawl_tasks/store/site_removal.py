@@ -57,7 +57,7 @@ def erasure(connection: Connection, site: str, at_ms: int) -> Decision:
     of_site = select(func.max(table.c.done_at), func.max(table.c.wanted_at)).where(table.c.site == site)
     before = select(at.at_ms).where(at.site == site, at.subject == _DATA)
     times = [*connection.execute(of_site).one(), connection.scalar(before), ceil(newest(connection, site) * 1000)]
-    at_ms = max(at_ms, *(one or 0 for one in times))
+    at_ms = max(at_ms, *(time_ms or 0 for time_ms in times))
     return Decision(site, _DATA, "erased", at_ms, "", "", orjson.dumps([str(at_ms), "erased", "", ""]).decode())
 
 

@@ -37,6 +37,8 @@ def extra_name(name: str) -> str:
 
 def pack(stamps: Stamps) -> str | None:
     """Return the column's text, None without stamps."""
+    if not any(stamps):
+        return None
     late: dict[float, list[str]] = {}
     for name, time in stamps.times.items():
         late.setdefault(time, []).append(name)
@@ -48,7 +50,7 @@ def pack(stamps: Stamps) -> str | None:
         groups += [" ".join([_GIVEN_BY + _quoted(source), *names]) for source, names in sorted(given.items())]
     if stamps.own:
         groups.append(" ".join([_OWN, *sorted(stamps.own)]))
-    return ";".join(groups) or None
+    return ";".join(groups)
 
 
 @lru_cache(maxsize=1024)  # rows of one board's list have one text, and so do those of pages

@@ -105,14 +105,16 @@ class Statements:
 
     def add(self, connection: Connection, table: Table, rows: Sequence[Row], change: Change | None = None) -> int:
         """Insert the rows with new keys, as of this change. Return the number of rows inserted."""
-        told = zip(tables.OF_CHANGE, ((one,) * len(rows) for one in change.mark), strict=True) if change else ()
-        names, values = _without_nulls(table, rows, told)
+        mark_columns = (
+            zip(tables.OF_CHANGE, ((value,) * len(rows) for value in change.mark), strict=True) if change else ()
+        )
+        names, values = _without_nulls(table, rows, mark_columns)
         return connection.exec_driver_sql(self._add(table, names), values).rowcount
 
     def replace(self, connection: Connection, table: Table, rows: Sequence[Row], marks: Sequence[Mark] = ()) -> None:
         """Write rows over those of the same key, each with its mark. What a mark leaves out stays."""
-        told = zip(tables.OF_CHANGE, zip(*marks, strict=True), strict=True) if marks else ()
-        names, values = _without_nulls(table, rows, told)
+        mark_columns = zip(tables.OF_CHANGE, zip(*marks, strict=True), strict=True) if marks else ()
+        names, values = _without_nulls(table, rows, mark_columns)
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
@@ -123,9 +125,9 @@ class Statements:
         """Return the rows of sorted keys, in their order, locked against other writers."""
         for prefix, group in groupby(keys, key=itemgetter(slice(shape.key_size - 1))):
             ids = [key[-1] for key in group]
-            for some in _portions(ids):
-                found = connection.exec_driver_sql(self._find(shape, len(some)), (*prefix, *some))
-                yield from map(tuple, found.all())
+            for portion in _portions(ids):
+                rows = connection.exec_driver_sql(self._find(shape, len(portion)), (*prefix, *portion))
+                yield from map(tuple, rows.all())
 
     def keep_versions(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Insert versions. A version that is there keeps the later observation, and when it was stored."""
@@ -256,13 +258,13 @@ def _all_of(statement: Insert, table: Table) -> dict[str, ColumnElement[Any]]:
 
 
 def _without_nulls(
-    table: Table, rows: Sequence[Row], told: Iterable[tuple[str, Row]]
+    table: Table, rows: Sequence[Row], mark_columns: Iterable[tuple[str, Row]]
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Leave out the columns that are None in every row: binding a None costs SQLite's driver more than a text.
 
-    `told` has the columns that tell of a change, where the table has them.
+    `mark_columns` has the columns that tell of a change, where the table has them.
     """
-    columns = chain(zip(tables.names_of(table), zip(*rows, strict=True), strict=True), told)
+    columns = chain(zip(tables.names_of(table), zip(*rows, strict=True), strict=True), mark_columns)
     kept = {name: column for name, column in columns if any(column) or column.count(None) < len(rows)}
     for name in tables.OF_CHANGE:
         if name in kept and name not in table.c:
@@ -273,6 +275,6 @@ def _without_nulls(
 def _portions(ids: list[str]) -> Iterator[list[str]]:
     """Cut into the sizes that have a statement, and fill the last portion up with its own last id."""
     for start in range(0, len(ids), _SIZES[-1]):
-        some = ids[start : start + _SIZES[-1]]
-        size = next(size for size in _SIZES if size >= len(some))
-        yield some + some[-1:] * (size - len(some))
+        portion = ids[start : start + _SIZES[-1]]
+        size = next(size for size in _SIZES if size >= len(portion))
+        yield portion + portion[-1:] * (size - len(portion))

@@ -66,7 +66,7 @@ def thread_counts(
         requests.c.wanted.is_not(None), requests.c.wanted != func.coalesce(requests.c.done, "")
     )  # fmt: skip
     is_gone = func.coalesce(posts.c.state, "normal") == "deleted"
-    found: list[ThreadCount] = []
+    counts: list[ThreadCount] = []
     parts: list[list[str] | None] = [None]
     if keys is not None:
         parts = [sorted(keys)[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE)]
@@ -92,5 +92,5 @@ def thread_counts(
                 & (func.coalesce(posts.c.revision, "") == func.coalesce(posts.c.fetched_revision, "")),
             )
             query = query.where(listed > FEW) if part is None else query.where(posts.c.post_id.in_(part))
-            found += [ThreadCount(*row) for row in connection.execute(query)]
-    return found
+            counts += [ThreadCount(*row) for row in connection.execute(query)]
+    return counts

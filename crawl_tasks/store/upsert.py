@@ -6,16 +6,14 @@ care about order (merge.py). So a batch whose commit got no answer is simply wri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Collection, Sequence
 from typing import Final, Self
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import DBAPIError
 
 from crawl_tasks.errors import DataRejected
-from crawl_tasks.model import Decision, Items, Kind, Request, StoredChange
+from crawl_tasks.model import Decision, Items
 from crawl_tasks.model.reply_counts import ALL_ARE_READ, CountRules
 from crawl_tasks.store import tables
 from crawl_tasks.store.author_rows import AuthorCache
@@ -42,29 +40,11 @@ from crawl_tasks.store.sanitize import clean, storable
 from crawl_tasks.store.site_removal import erasure, forget, forget_former_life, of_this_life
 from crawl_tasks.store.statements import Statements
 from crawl_tasks.store.thread_counts import ThreadCount, thread_counts
-from crawl_tasks.store.write_table import PORTION, WriteCounts, settle
+from crawl_tasks.store.write_table import boards_of, settle
+from crawl_tasks.store.written import Written, written
 
 # Errors of a batch with a value that the model does not allow, or that the encoder does not take.
 _OF_VALUES: Final = (TypeError, AttributeError, ValueError, OverflowError)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The effect of a batch. `changed` rows got a new value in some field, `unchanged` ones at most a later `seen_at`.
-
-    `gains` are the same counts by site. `asked` are pages to request because a full pass did not see them.
-    `change_id` is the change of the database, 0 for none.
-    """
-
-    new_posts: int = 0
-    changed_posts: int = 0
-    unchanged_posts: int = 0
-    new_comments: int = 0
-    changed_comments: int = 0
-    unchanged_comments: int = 0
-    gains: tuple[StoredChange, ...] = field(default=(), compare=False)
-    asked: tuple[Request, ...] = field(default=(), compare=False)
-    change_id: int = field(default=0, compare=False)
 
 
 class Store:
@@ -159,11 +139,15 @@ class Store:
         A decision about another installation's site is dropped.
         """
         with explained(self.database.url), self.database.writing() as connection:
-            others = set(connection.scalars(select(tables.sites.c.site).where(is_of_others(ledger))))
-            if decisions := [one for one in decisions if one.site not in others]:
+            foreign = set(connection.scalars(select(tables.sites.c.site).where(is_of_others(ledger))))
+            if decisions := [decision for decision in decisions if decision.site not in foreign]:
                 self._statements.decide(connection, decisions)
-                forget(connection, [one.site for one in decisions if one.is_removal], (tables.sites, tables.requests))
-                for publication in (one for one in decisions if one.is_publication):
+                forget(
+                    connection,
+                    [decision.site for decision in decisions if decision.is_removal],
+                    (tables.sites, tables.requests),
+                )
+                for publication in (decision for decision in decisions if decision.is_publication):
                     forget_former_life(connection, publication)
 
     def erase(self, site: str, at_ms: int = 0) -> Decision:
@@ -177,14 +161,16 @@ class Store:
             change = self._statements.next_change(connection)
             erased = erasure(connection, site, at_ms)
             self._statements.decide(connection, [erased])
-            forget(connection, [site], [one for one in tables.metadata.sorted_tables if one is not tables.decisions])
+            forget(
+                connection, [site], [table for table in tables.metadata.sorted_tables if table is not tables.decisions]
+            )
             self._statements.note_removed(connection, [(site,)], change)
             return erased
 
     def decisions(self, ledger: str) -> list[Decision]:
         """Return the last decisions of a ledger's operators, by site and subject."""
-        others = select(tables.sites.c.site).where(is_of_others(ledger))
-        query = select(tables.decisions).where(tables.decisions.c.site.not_in(others))
+        foreign = select(tables.sites.c.site).where(is_of_others(ledger))
+        query = select(tables.decisions).where(tables.decisions.c.site.not_in(foreign))
         query = query.order_by(tables.decisions.c.site, tables.decisions.c.subject)
         with self.database.reading() as connection:
             return [Decision(*row) for row in connection.execute(query)]
@@ -292,7 +278,7 @@ class Store:
                 self._statements.add(connection, tables.memberships, sorted(batch.memberships))
             comments = settle(connection, self._statements, batch.comments, change)
             for site, counts in comments.items():
-                counts.locate(_boards_of(connection, site, counts.by_thread))
+                counts.locate(boards_of(connection, site, counts.by_thread))
             followed = follow_up(connection, pages)
             gone = settle(connection, self._statements, gather(followed.gone).comments, change)
             if authors:
@@ -300,38 +286,4 @@ class Store:
             if batch.visits:
                 self._statements.note(connection, request_rows(batch.visits))
         self.authors.note(authors)
-        _add(comments, gone)
-        gains = (*_gains(Kind.POST, posts), *_gains(Kind.COMMENT, comments))
-        number = change.change_id if change else 0
-        return Written(*_totals(posts), *_totals(comments), gains, tuple(followed.asked), number)
-
-
-def _add(tallies: dict[str, WriteCounts], more: Mapping[str, WriteCounts]) -> None:
-    """Add the counts of rows marked as deleted: each is a changed row."""
-    for site, tally in more.items():
-        known = tallies.setdefault(site, WriteCounts())
-        known.rows, known.changed = known.rows + tally.rows, known.changed + tally.changed
-
-
-def _boards_of(connection: Connection, site: str, threads: Iterable[str]) -> dict[str, str]:
-    """Return the known boards of threads."""
-    found: dict[str, str] = {}
-    ids = iter(sorted(threads))
-    while some := list(islice(ids, PORTION)):
-        at = tables.posts.c
-        query = select(at.post_id, at.forum_id).where(at.site == site, at.post_id.in_(some), at.forum_id.is_not(None))
-        found.update((thread, str(board)) for thread, board in connection.execute(query))
-    return found
-
-
-def _gains(kind: Kind, tallies: Mapping[str, WriteCounts]) -> Iterator[StoredChange]:
-    for site, tally in tallies.items():
-        seen_again = tally.rows - tally.new - tally.filled - tally.changed
-        counts = (tally.new, tally.filled, tally.changed, seen_again)
-        yield StoredChange(site, kind, *counts, tuple(tally.posted), tally.by_board, tally.restored)
-
-
-def _totals(tallies: Mapping[str, WriteCounts]) -> tuple[int, int, int]:
-    new = sum(tally.new for tally in tallies.values())
-    changed = sum(tally.filled + tally.changed for tally in tallies.values())
-    return new, changed, sum(tally.rows for tally in tallies.values()) - new - changed
+        return written(posts, comments, gone, followed.asked, change.change_id if change else 0)

@@ -7,19 +7,21 @@ rows, then the stored ones, by key. So no two writers ever wait for each other i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
+from math import inf
 from operator import itemgetter
 from typing import Final, cast
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from crawl_tasks.model import UNREADABLE
 from crawl_tasks.store.batch import Gathered
 from crawl_tasks.store.merge import Replaced, merge
-from crawl_tasks.store.rows import COMMENTS, POSTS, Key, Row, Shape, digest
+from crawl_tasks.store.rows import COMMENTS, POSTS, Key, Row, Shape, Value, digest
 from crawl_tasks.store.statements import UNMARKED, Change, Mark, Statements
+from crawl_tasks.store.tables import posts
 
 # No key has a NUL, so joined keys sort like the tuples, and compare in one step.
 _BY_TEXT: Final = "\0".join
@@ -61,21 +63,36 @@ class WriteCounts:
         known = [time for time in times if time is not None]
         self.posted += known
         if board_at is not None:
-            for row, time in zip(rows, times, strict=True):
-                if row[board_at] is not None and time is not None:
-                    self.by_board.setdefault(str(row[board_at]), []).append(time)
+            _group_times(self.by_board, map(itemgetter(board_at), rows), times)
         elif shape is COMMENTS and known:
             # Older ones tell when the crawl began. Their boards need not be looked up.
             oldest = min(cast("Iterator[float]", map(itemgetter(shape.key_size), rows))) - WEEK_S
-            for row, time in zip(rows, times, strict=True) if max(known) > oldest else ():
-                if time is not None and time > oldest:
-                    self.by_thread.setdefault(str(row[1]), []).append(time)
+            if max(known) > oldest:
+                _group_times(self.by_thread, map(itemgetter(1), rows), times, oldest)
+
+    def note_rewritten(self, shape: Shape, stored: Row, merged: Row) -> None:
+        """Note a stored row that another one replaces: it gets its text, or another value of its content."""
+        at = shape.fetched_at
+        if at is not None and stored[at] is None and merged[at] is not None:
+            self.filled += 1
+        else:
+            self.changed += merged[shape.content] != stored[shape.content]
+        self.restored += _is_restored(shape, stored, merged)
 
     def locate(self, boards: Mapping[str, str]) -> None:
         """Add the times of comments to those of their boards, by the board of each thread."""
         for thread, times in self.by_thread.items():
             if thread in boards:
                 self.by_board.setdefault(boards[thread], []).extend(times)
+
+
+def _group_times(
+    groups: dict[str, list[int]], keys: Iterable[Value], times: Iterable[int | None], oldest: float = -inf
+) -> None:
+    """Add the times after the oldest one to the groups of their keys, where both are known."""
+    for key, time in zip(keys, times, strict=True):
+        if key is not None and time is not None and time > oldest:
+            groups.setdefault(str(key), []).append(time)
 
 
 def settle(
@@ -105,6 +122,19 @@ def settle(
     if versions := _versions(gathered):
         statements.keep_versions(connection, versions)
     return tallies
+
+
+def boards_of(connection: Connection, site: str, threads: Iterable[str]) -> dict[str, str]:
+    """Return the known boards of threads."""
+    boards: dict[str, str] = {}
+    ids = iter(sorted(threads))
+    while portion := list(islice(ids, PORTION)):
+        at = posts.c
+        query = select(at.post_id, at.forum_id).where(
+            at.site == site, at.post_id.in_(portion), at.forum_id.is_not(None)
+        )
+        boards.update((thread, str(board)) for thread, board in connection.execute(query))
+    return boards
 
 
 def _portions(keys: Sequence[Key]) -> Iterator[list[Key]]:
@@ -159,15 +189,7 @@ def _meet(
         if merged[at + 1 :] != stored[at + 1 :]:
             rewritten.append(merged)
             marks.append(change.mark_of(shape, stored, merged) if change else UNMARKED)
-            if (
-                shape.fetched_at is not None
-                and stored[shape.fetched_at] is None
-                and merged[shape.fetched_at] is not None
-            ):
-                tally.filled += 1
-            else:
-                tally.changed += merged[shape.content] != stored[shape.content]
-            tally.restored += _is_restored(shape, stored, merged)
+            tally.note_rewritten(shape, stored, merged)
         # A later time alone needs no rewrite of the texts.
         elif merged[at] != stored[at]:
             seen_again.append((merged[at], *key))
@@ -183,17 +205,17 @@ def _meet(
 def _versions(gathered: Gathered) -> list[Row]:
     """Return the versions to add: every superseded value except the current one, with the last time seen."""
     shape = gathered.shape
-    found: dict[Key, Replaced] = {}
+    latest: dict[Key, Replaced] = {}
     for key in sorted(gathered.losers):
         row = gathered.rows[key]
         for loser in gathered.losers[key]:
             if loser.value == row[shape.columns.index(loser.field)]:
                 continue
             version = version_key(shape, key, loser)
-            known = found.get(version)
+            known = latest.get(version)
             if known is None or known.seen_at < loser.seen_at:
-                found[version] = loser
-    return [(*version, found[version].value, found[version].seen_at) for version in sorted(found)]
+                latest[version] = loser
+    return [(*version, latest[version].value, latest[version].seen_at) for version in sorted(latest)]
 
 
 def _new_values(shape: Shape, key: Key, stored: Row, merged: Row) -> list[Key]:

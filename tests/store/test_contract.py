@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from crawl_tasks.model import Comment, Forum, Items, Post
-from crawl_tasks.store.upsert import Store, Written
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.store.written import Written
 from tests.store.conftest import MakeStore
 from tests.store.rows import dump, page, post, row, versions
 

@@ -17,7 +17,8 @@ from crawl_tasks.monitor.problems.setup_kinds import DATABASE_DOWN
 from crawl_tasks.operate.installation import Fact, examine_machine
 from crawl_tasks.settings import load_settings
 from crawl_tasks.store.migrations import STEPS, version_after
-from crawl_tasks.store.upsert import Store, Written
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.store.written import Written
 from tests.store.conftest import PASSWORD, empty_schema
 from tests.store.rows import dump, page, row
 

@@ -13,7 +13,8 @@ from crawl_tasks.errors import StoreError
 from crawl_tasks.model import Comment, Forum, Items, Post
 from crawl_tasks.store.database import Database
 from crawl_tasks.store.migrations import FIRST, STEPS, Step, version_after
-from crawl_tasks.store.upsert import Store, Written
+from crawl_tasks.store.upsert import Store
+from crawl_tasks.store.written import Written
 from tests.store.conftest import empty_schema
 from tests.store.rows import page, row, versions
 

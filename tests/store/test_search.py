@@ -210,7 +210,7 @@ def test_a_board_is_that_of_the_thread_now(store: Store, tmp_path: Path) -> None
 def test_more_rows_of_a_second_than_it_has_numbers_are_all_found(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawl_tasks.store.search_index._SERIAL_BITS", 2)
+    monkeypatch.setattr("crawl_tasks.store.index_file._SERIAL_BITS", 2)
     said = [Comment("1", str(n), 1.0, author="ann", created_at=1000 + n // 30, body="word") for n in range(60)]
     store.write([page(Post("1", 1.0, "5"), *said)])
 
