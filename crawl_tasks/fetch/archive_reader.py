@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,30 +72,41 @@ def read_archive(path: Path, since: float = 0.0) -> Iterator[ArchivePage]:
     except ModuleNotFoundError as error:
         raise ConfigError("the archive needs warcio: pip install 'crawl-tasks[archive]'") from error
 
-    def response_at(place: int) -> _Response:
-        with path.open("rb") as beside:
-            beside.seek(place)
-            return _response(next(ArchiveIterator(beside, no_record_parse=True)))
-
     if not path.exists():
         # Completed since it was listed.
         path = path.with_suffix("")
-    last: _Response | None = None
     try:
         with path.open("rb") as file:
             # The last record of a file in writing may be there in part.
             whole = whole_size(path) if path.suffix == OPEN else path.stat().st_size
-            for record in ArchiveIterator(LimitReader(file, whole), no_record_parse=True):
-                if record.rec_type in ("response", "revisit"):
-                    last = _response(record)
-                elif record.rec_type == "metadata" and last is not None:
-                    told = json.loads(record.raw_stream.read())
-                    if told["token"] >= since * 1000:
-                        is_there = last.is_unchanged or not last.is_revisit
-                        wire = last.wire if is_there else response_at(told["payload_at"]).wire
-                        yield _page(last, wire, told)
+            for response, facts in _described(ArchiveIterator(LimitReader(file, whole), no_record_parse=True)):
+                if facts["token"] < since * 1000:
+                    continue
+                wire = response.wire
+                if response.is_revisit and not response.is_unchanged:
+                    wire = _wire_at(path, facts["payload_at"])
+                yield _page(response, wire, facts)
     except (ArchiveLoadFailed, LookupError, OSError, StopIteration, TypeError, ValueError) as error:
         raise BackendError(f"{path} cannot be read to its end: {error}") from error
+
+
+def _described(records: Iterable[Any]) -> Iterator[tuple[_Response, dict[str, Any]]]:
+    """Yield the responses that have a description, each with its own."""
+    last: _Response | None = None
+    for record in records:
+        if record.rec_type in ("response", "revisit"):
+            last = _response(record)
+        elif record.rec_type == "metadata" and last is not None:
+            yield last, json.loads(record.raw_stream.read())
+
+
+def _wire_at(path: Path, place: int) -> bytes:
+    """Return the body of the response at a place of a file."""
+    from warcio.archiveiterator import ArchiveIterator  # noqa: PLC0415 (an extra)
+
+    with path.open("rb") as file:
+        file.seek(place)
+        return _response(next(ArchiveIterator(file, no_record_parse=True))).wire
 
 
 def _response(record: Any) -> _Response:  # noqa: ANN401 (warcio has no types)
@@ -108,17 +119,17 @@ def _response(record: Any) -> _Response:  # noqa: ANN401 (warcio has no types)
     return _Response(int(status or 0), headers, b"" if is_revisit else wire, is_revisit)
 
 
-def _page(response: _Response, wire: bytes, told: Mapping[str, Any]) -> ArchivePage:
+def _page(response: _Response, wire: bytes, facts: Mapping[str, Any]) -> ArchivePage:
     """Return a page by its description. Values that a later version wrote are left out."""
-    request = _known(told["request"], Request._fields)
+    request = _known(facts["request"], Request._fields)
     request |= {"stage": Stage(request["stage"]), "reach": Reach(**_known(request["reach"], Reach._fields))}
-    lease = Lease(0, told["token"], 1, Request(**request), told["site_version"], told["tail"], deadline_ms=0)
+    lease = Lease(0, facts["token"], 1, Request(**request), facts["site_version"], facts["tail"], deadline_ms=0)
     page = Fetched(
-        told["url"], response.status, response.headers, wire, told["at_s"], wire_bytes=len(wire),
-        is_unchanged=response.is_unchanged, age_s=told["age_s"], seen_at=told["seen_at"],
+        facts["url"], response.status, response.headers, wire, facts["at_s"], wire_bytes=len(wire),
+        is_unchanged=response.is_unchanged, age_s=facts["age_s"], seen_at=facts["seen_at"],
     )  # fmt: skip
     return ArchivePage(lease, page)
 
 
-def _known(told: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: told[name] for name in names if name in told}
+def _known(facts: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: facts[name] for name in names if name in facts}

@@ -18,21 +18,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from crawl_tasks.errors import BrowserFailed, CrawlError, DeadlineExceeded
+from crawl_tasks.fetch import browser_process
 from crawl_tasks.fetch.browser_page import REFUSALS, BrowserPage, document_of, screenshot_of, settle_future
+from crawl_tasks.fetch.browser_process import CLOSE_S, BrowserProcess
 from crawl_tasks.fetch.request_pool import Answer, RequestPool
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser as Chromium
-    from playwright.async_api import BrowserContext, Playwright
-    from psutil import Process
+    from playwright.async_api import BrowserContext
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-MOST_DRAWN: Final = 500
-"""Pages after which a fresh Chromium takes the next ones: what a page leaked goes with the old one."""
-MOST_PROCESS_BYTES: Final = 1 << 30
-"""The size of the largest process of Chromium. A page that needs more is ended."""
 WATCH_EVERY_S: Final = 0.5
-CLOSE_S: Final = 5.0
 LAUNCH_S = 30.0
 """The time for the start of Chromium, after which the next page tries again: a driver that was killed never answers."""
 
@@ -62,30 +57,6 @@ def _program() -> str | None:
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
-class _Process:
-    """One Chromium with its driver, in the browser's thread."""
-
-    def __init__(self, playwright: Playwright, chromium: Chromium, drivers: set[Process]) -> None:
-        self.playwright = playwright
-        self.chromium = chromium
-        self.drivers = drivers
-        self.drawn = self.open = 0
-        self.is_stuck = False
-
-    @property
-    def is_worn(self) -> bool:
-        """Whether the next page needs a fresh one."""
-        return self.is_stuck or self.drawn >= MOST_DRAWN or not self.chromium.is_connected()
-
-    async def end(self) -> None:
-        """End the driver, which ends Chromium when its pipe closes, also one that does not answer any more."""
-        self.is_stuck = True
-        try:
-            await asyncio.wait_for(self.playwright.stop(), CLOSE_S)
-        finally:
-            _kill(self.drivers)
-
-
 class Browser:
     """Draws pages. Thread-safe. One per process, made after any fork, started by the first page."""
 
@@ -95,7 +66,7 @@ class Browser:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread()
-        self._launched: asyncio.Task[_Process] | None = None
+        self._launched: asyncio.Task[BrowserProcess] | None = None
         self._pages: set[BrowserPage] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -180,14 +151,14 @@ class Browser:
         try:
             await asyncio.wait((document, crash), return_when=asyncio.FIRST_COMPLETED)
             if not document.done():
-                most = MOST_PROCESS_BYTES >> 20
+                most = browser_process.MOST_PROCESS_BYTES >> 20
                 raise BrowserFailed(f"{page.url}: the process of the page ended; at more than {most} MB it is killed")
             return document.result()
         finally:
             document.cancel()
             crash.cancel()
 
-    async def _ready(self) -> _Process:
+    async def _ready(self) -> BrowserProcess:
         """Return the Chromium for the next page, a fresh one after many pages or a crash."""
         task = self._launched
         if task is not None and task.done():
@@ -202,10 +173,10 @@ class Browser:
         # Shielded: the page that came first may be over before Chromium is there for the others.
         return await asyncio.shield(task)
 
-    async def _launch(self) -> _Process:
+    async def _launch(self) -> BrowserProcess:
         from playwright.async_api import async_playwright  # noqa: PLC0415 (0.2 s, and only where pages are drawn)
 
-        before = _drivers()
+        before = browser_process.drivers()
         try:
             playwright = await async_playwright().start()
             chromium = await playwright.chromium.launch(
@@ -217,11 +188,11 @@ class Browser:
                 handle_sighup=False,
             )
         except BaseException:
-            _kill(_drivers() - before)
+            browser_process.kill(browser_process.drivers() - before)
             raise
-        return _Process(playwright, chromium, _drivers() - before)
+        return BrowserProcess(playwright, chromium, browser_process.drivers() - before)
 
-    async def _dispose(self, process: _Process, context: BrowserContext | None) -> None:
+    async def _dispose(self, process: BrowserProcess, context: BrowserContext | None) -> None:
         try:
             # A page without a context, perhaps cancelled at its deadline, says nothing of the driver. A new one does.
             if context is None:
@@ -236,17 +207,17 @@ class Browser:
     async def _end(self) -> None:
         if self._launched is not None:
             await (await self._launched).end()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch_memory(self) -> None:
         """End each process of Chromium that grows over the limit, and its page with it."""
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
             if self._pages:
-                await asyncio.get_running_loop().run_in_executor(None, _end_large_processes)
+                await asyncio.get_running_loop().run_in_executor(None, browser_process.end_large_processes)
 
     def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         """Do work beside the pages. What fails there has no page to tell."""
@@ -269,33 +240,3 @@ def _reason(error: Exception) -> str:
     if "No usable sandbox" in str(error):
         return "Chromium finds no sandbox here; CRAWL_RENDER_SANDBOX=0 where a container is the sandbox"
     return f"the browser ended the page: {str(error).partition(chr(10))[0][:200]}"
-
-
-def _drivers() -> set[Process]:
-    """Return the drivers of this process, each of which has a Chromium."""
-    import psutil  # noqa: PLC0415 (of the extra `render`, as missing() tells)
-
-    found = set()
-    for process in psutil.Process().children():
-        with suppress(psutil.Error):
-            found |= {process} if "run-driver" in process.cmdline() else set()
-    return found
-
-
-def _kill(drivers: set[Process]) -> None:
-    """Kill drivers that were asked to end and did not, with what they started."""
-    import psutil  # noqa: PLC0415 (as above)
-
-    for driver in drivers:
-        with suppress(psutil.Error):
-            for process in (*driver.children(recursive=True), driver):
-                process.kill()
-
-
-def _end_large_processes() -> None:
-    import psutil  # noqa: PLC0415 (as above)
-
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            if "chrom" in process.name() and process.memory_info().rss > MOST_PROCESS_BYTES:
-                process.kill()

@@ -44,7 +44,7 @@ window.open = () => null;
 _IS_THERE = "document.querySelector(%s) !== null"
 _SCROLL = "(scrollTo(0, document.documentElement.scrollHeight), document.documentElement.scrollHeight)"
 _CLICK = """
-(one => one && !one.disabled && one.getClientRects().length ? (one.click(), true) : false)(document.querySelector(%s))
+(el => el && !el.disabled && el.getClientRects().length ? (el.click(), true) : false)(document.querySelector(%s))
 """
 _TEXT = "(text => text.length > %d ? null : text)('<!DOCTYPE html>' + document.documentElement.outerHTML)"
 
@@ -163,54 +163,71 @@ async def screenshot_of(page: BrowserPage, tab: Page) -> bytes:
 
 async def document_of(page: BrowserPage, tab: Page, cdp: CDPSession) -> bytes:
     """Return the document of a page when it is complete by the rules of the site."""
-    policy, spare_s = page.policy, (1 - SETTLE_SHARE) * (page.clock.ends_at - time.monotonic())
-    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-
-    async def evaluate(expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
-        # A world of its own: the page's scripts cannot change what stands behind these names.
-        world = await cdp.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "crawl"})
-        terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
-        return (await cdp.send("Runtime.evaluate", terms))["result"].get("value")
-
-    async def settle() -> None:
-        # Quiet is counted in looks that the page answered, not by the clock: on a busy machine the scripts had no turn
-        # in the meantime. A look comes between two pieces of work, so the time that the page worked tells of them.
-        looks, rests, active_at, worked_s, looked_at = 0, 0, 0.0, 0.0, time.monotonic()
-        while time.monotonic() < page.clock.deadline - spare_s:
-            await asyncio.sleep(LOOK_EVERY_S)
-            is_there = None
-            before_s, before = worked_s, looked_at
-            with suppress(Exception):  # the document may be another in between
-                is_there = await evaluate(_IS_THERE % json.dumps(policy.wait_for or "html"))
-                metrics = (await cdp.send("Performance.getMetrics"))["metrics"]
-                worked_s = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
-            looked_at = time.monotonic()
-            is_busy = worked_s - before_s > BUSY_SHARE * (looked_at - before)
-            looks = 0 if page.waiting or page.active_at != active_at or is_there is None else looks + 1
-            rests = 0 if is_busy or not looks else rests + 1
-            active_at = page.active_at
-            has_rest = is_there and rests * LOOK_EVERY_S >= policy.quiet_s
-            if has_rest or looks * LOOK_EVERY_S >= max(GIVE_UP_S, policy.quiet_s):
-                return
-
+    policy = page.policy
+    document = _Document(page, cdp, (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"])
     await cdp.send("Performance.enable")
     await tab.goto(page.url, wait_until="commit", timeout=0)
-    await settle()
+    await document.settle()
     height = None
     for _ in range(policy.scroll):
-        before, height = height, await evaluate(_SCROLL)
+        before, height = height, await document.evaluate(_SCROLL)
         if height == before:
             break
-        await settle()
+        await document.settle()
     for _ in range(MOST_CLICKS if policy.click_more else 0):
-        if not await evaluate(_CLICK % json.dumps(policy.click_more)):
+        if not await document.evaluate(_CLICK % json.dumps(policy.click_more)):
             break
-        await settle()
-    text = await evaluate(_TEXT % page.most_bytes)
+        await document.settle()
+    text = await document.evaluate(_TEXT % page.most_bytes)
     body = b"" if text is None else str(text).encode("utf-8", "replace")
     if text is None or len(body) > page.most_bytes:
         raise TooLarge(f"{page.url}: the drawn document has more than {page.most_bytes} bytes")
     return body
+
+
+class _Document:
+    """The document of a page in a tab, while scripts draw it."""
+
+    def __init__(self, page: BrowserPage, cdp: CDPSession, frame: str) -> None:
+        self._page, self._cdp, self._frame = page, cdp, frame
+        self._spare_s = (1 - SETTLE_SHARE) * (page.clock.ends_at - time.monotonic())
+        self._worked_s = 0.0
+
+    async def evaluate(self, expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
+        """Return the value of an expression of JavaScript."""
+        # A world of its own: the page's scripts cannot change what stands behind these names.
+        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "crawl"})
+        terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+        return (await self._cdp.send("Runtime.evaluate", terms))["result"].get("value")
+
+    async def settle(self) -> None:
+        """Wait until the page is quiet and shows what the rules wait for, or until that is given up."""
+        # Quiet is counted in looks that the page answered, not by the clock: on a busy machine the scripts had no turn
+        # in the meantime. A look comes between two pieces of work, so the time that the page worked tells of them.
+        page, quiet_s = self._page, self._page.policy.quiet_s
+        looks, rests, active_at, looked_at = 0, 0, 0.0, time.monotonic()
+        self._worked_s = 0.0
+        while time.monotonic() < page.clock.deadline - self._spare_s:
+            await asyncio.sleep(LOOK_EVERY_S)
+            before_s, before = self._worked_s, looked_at
+            is_there = await self._look()
+            looked_at = time.monotonic()
+            is_busy = self._worked_s - before_s > BUSY_SHARE * (looked_at - before)
+            looks = 0 if page.waiting or page.active_at != active_at or is_there is None else looks + 1
+            rests = 0 if is_busy or not looks else rests + 1
+            active_at = page.active_at
+            has_rest = is_there and rests * LOOK_EVERY_S >= quiet_s
+            if has_rest or looks * LOOK_EVERY_S >= max(GIVE_UP_S, quiet_s):
+                return
+
+    async def _look(self) -> bool | None:
+        """Note how long the page worked. Return whether what the rules wait for is there, None without an answer."""
+        is_there = None
+        with suppress(Exception):  # the document may be another in between
+            is_there = await self.evaluate(_IS_THERE % json.dumps(self._page.policy.wait_for or "html"))
+            metrics = (await self._cdp.send("Performance.getMetrics"))["metrics"]
+            self._worked_s = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+        return is_there
 
 
 def settle_future(future: asyncio.Future[PageAnswer | None], answer: PageAnswer | None) -> None:

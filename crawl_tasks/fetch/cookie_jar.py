@@ -88,26 +88,26 @@ class SiteCookies:
     def of(self, origin: str) -> tuple[StoredCookie, ...]:
         """Return the cookies of an origin, to keep elsewhere."""
         with self._lock:
-            found = list(self._jars.get(origin, ()))
+            cookies = list(self._jars.get(origin, ()))
         return tuple(
             StoredCookie(
                 cookie.name, cookie.value or "", cookie.path, cookie.secure, cookie.expires,
                 cookie.has_nonstandard_attr("HttpOnly"),
             )
-            for cookie in found
+            for cookie in cookies
         )  # fmt: skip
 
     def replace(self, origin: str, cookies: Iterable[StoredCookie]) -> None:
         """Put cookies in place of all that the origin has."""
         jar = CookieJar()
         host = host_of(origin)
-        for one in cookies:
+        for cookie in cookies:
             # http.cookiejar writes a name without a dot so.
             domain = host if "." in host else f"{host}.local"
             jar.set_cookie(
                 Cookie(
-                    0, one.name, one.value, None, False, domain, False, False, one.path, True, one.secure, one.expires,
-                    False, None, None, {"HttpOnly": ""} if one.is_http_only else {},
+                    0, cookie.name, cookie.value, None, False, domain, False, False, cookie.path, True,
+                    cookie.secure, cookie.expires, False, None, None, {"HttpOnly": ""} if cookie.is_http_only else {},
                 )
             )  # fmt: skip
         self._jars[origin] = jar
@@ -131,8 +131,8 @@ def _of_here(line: str, headers: Mapping[str, str], now: float) -> str:
     line = _MAX_AGE.sub(_near, line)
     if until is None or _MAX_AGE.search(line):
         return line
-    there = date_of(headers.get("date", ""))
-    return f"{line}; Max-Age={int(until - (now if there is None else there))}"
+    server_now = date_of(headers.get("date", ""))
+    return f"{line}; Max-Age={int(until - (now if server_now is None else server_now))}"
 
 
 def _near(age: re.Match[str]) -> str:
@@ -141,6 +141,15 @@ def _near(age: re.Match[str]) -> str:
     if not re.fullmatch(r"-?\d+", seconds):
         return ""
     return f"; Max-Age={-1 if seconds.startswith('-') else min(int(seconds[:12]), MOST_AGE_S)}"
+
+
+def _unfit(cookie: StoredCookie, domain: str, host: str) -> str:
+    """Return why a host does not get a cookie of a domain now, empty where it does."""
+    if host != domain and not host.endswith(f".{domain}"):
+        return "for other hosts"
+    if cookie.expires is not None and cookie.expires <= time.time():
+        return "expired"
+    return f"over {MOST_BYTES} bytes" if len(cookie.name) + len(cookie.value) > MOST_BYTES else ""
 
 
 def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
@@ -154,26 +163,21 @@ def read_cookie_file(path: str, host: str) -> tuple[StoredCookie, ...]:
         raise OSError(f"{path}: is JSON; export the cookies as a Netscape cookie file (cookies.txt)")
     cookies, left_out = [], Counter[str]()
     for number, line in enumerate(text.splitlines(), 1):
-        is_http_only = line.startswith(_HTTP_ONLY)
-        line = line.removeprefix(_HTTP_ONLY)
-        if not line or line.startswith("#"):
+        content = line.removeprefix(_HTTP_ONLY)
+        if not content or content.startswith("#"):
             continue
         # domain, whether for hosts below, path, whether for TLS only, end, name, value
-        fields = line.split("\t")
+        fields = content.split("\t")
         if len(fields) != 7 or not _END.fullmatch(fields[4]):
             raise OSError(f"{path}, line {number}: is no line of a Netscape cookie file")
         domain, _, where, secure, end, name, value = fields
-        domain = domain.lstrip(".")
         # Add-ons write ends with decimals, and -1 for a cookie of the browser's session.
         expires = int(max(min(float(end), MOST_END), 0)) or None
-        if host != domain and not host.endswith(f".{domain}"):
-            left_out["for other hosts"] += 1
-        elif expires is not None and expires <= time.time():
-            left_out["expired"] += 1
-        elif len(name) + len(value) > MOST_BYTES:
-            left_out[f"over {MOST_BYTES} bytes"] += 1
+        cookie = StoredCookie(name, value, where, secure == "TRUE", expires, line.startswith(_HTTP_ONLY))
+        if reason := _unfit(cookie, domain.lstrip("."), host):
+            left_out[reason] += 1
         else:
-            cookies.append(StoredCookie(name, value, where, secure == "TRUE", expires, is_http_only))
+            cookies.append(cookie)
     if not cookies:
         reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items()) or "it is empty"
         raise OSError(f"{path}: has no cookie for {host}: {reasons}; export it anew while you are logged in there")

@@ -92,5 +92,5 @@ class FetchPolicy:
 
 @lru_cache(maxsize=256)
 def _product_in(user_agent: str) -> str:
-    found = _PRODUCT.match(user_agent)
-    return found[1] if found else user_agent
+    match = _PRODUCT.match(user_agent)
+    return match[1] if match else user_agent

@@ -59,8 +59,8 @@ def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
     if until is None:
         return None
     # A date is compared with the Date of the same answer: a wrong clock of the server cancels out.
-    there = date_of(headers.get("date", ""))
-    return min(max(until - (now if there is None else there), 0.0), MAX_RETRY_AFTER_S)
+    server_now = date_of(headers.get("date", ""))
+    return min(max(until - (now if server_now is None else server_now), 0.0), MAX_RETRY_AFTER_S)
 
 
 def moment(headers: Mapping[str, str], now: float) -> float:
@@ -85,11 +85,11 @@ def age_s(headers: Mapping[str, str], now: float) -> float:
 
 def _made(headers: Mapping[str, str], now: float) -> tuple[float, float] | None:
     """Return Date and Age of an answer, None if their sum is not near now."""
-    there = date_of(headers.get("date", ""))
-    if there is None:
+    made_at = date_of(headers.get("date", ""))
+    if made_at is None:
         return None
     age = _age_said(headers)
-    return (there, age) if abs(there + age - now) <= _CREDIBLE_S else None
+    return (made_at, age) if abs(made_at + age - now) <= _CREDIBLE_S else None
 
 
 def _age_said(headers: Mapping[str, str]) -> float:

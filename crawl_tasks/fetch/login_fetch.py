@@ -104,8 +104,8 @@ class LoginFetch:
                     self.checks.note_flap(request.site)
                 return again, sign
         if self.checks.is_flapping(request.site):
-            shown = str(answer[1] or f"{answer[0].url} may be a guest's page")
-            raise GuestPage(f"{shown}; this session shows members' and guests' pages in turn")
+            reason = str(answer[1] or f"{answer[0].url} may be a guest's page")
+            raise GuestPage(f"{reason}; this session shows members' and guests' pages in turn")
         if is_gone and not has_looked:
             # It comes once more before it is believed.
             self.checks.note_looks(request)

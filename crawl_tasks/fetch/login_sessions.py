@@ -247,31 +247,31 @@ class Sessions:
 
     def _fingerprint(self, login: LoginPolicy, secrets: tuple[str, ...]) -> str:
         """Return what changes with the login or a secret. Without the key nobody can try passwords on it."""
-        told = "\0".join((login.name, *secrets)).encode()
-        return hmac.new(self._key.encode(), told, hashlib.sha256).hexdigest()[:32]
+        text = "\0".join((login.name, *secrets)).encode()
+        return hmac.new(self._key.encode(), text, hashlib.sha256).hexdigest()[:32]
 
     def _sealed(self, login: LoginPolicy, session: Session) -> bytes:
-        told = {
+        fields = {
             "login": login.name,
             "headers": dict(session.headers),
             "cookies": session.cookies.of(login.origin),
         }
-        return self._seal().encrypt(json.dumps(told).encode())
+        return self._seal().encrypt(json.dumps(fields).encode())
 
     def _unsealed(self, turn: LoginTurn, login: LoginPolicy, secrets: tuple[str, ...]) -> Session | None:
         """Return the session of another process, None for one that was sealed by another key or for another site."""
         from cryptography.fernet import InvalidToken  # noqa: PLC0415 (only for sites behind a login)
 
         try:
-            told = json.loads(self._seal().decrypt(turn.sealed))
+            kept = json.loads(self._seal().decrypt(turn.sealed))
         except InvalidToken:
             return None
-        if told["login"] != login.name:
+        if kept["login"] != login.name:
             return None
         session = Session(
-            token=turn.token, headers=told["headers"], secrets=secrets, origin=login.origin, not_secret=login.not_secret
+            token=turn.token, headers=kept["headers"], secrets=secrets, origin=login.origin, not_secret=login.not_secret
         )
-        session.cookies.replace(login.origin, starmap(StoredCookie, told["cookies"]))
+        session.cookies.replace(login.origin, starmap(StoredCookie, kept["cookies"]))
         return session
 
     def _seal(self) -> Fernet:

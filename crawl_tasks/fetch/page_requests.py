@@ -83,7 +83,7 @@ class PageRequests:
         self._slow_here: set[str] = set()
         self._was_denied = False
         self._wire_bytes, self._slowest_ms, self._url = page.wire_bytes, page.elapsed_ms, page.url
-        self.found = page
+        self.awaited = page
 
     def result(self, headers: Mapping[str, str], body: bytes) -> Fetched:
         """Return the page with another body, and with what all its requests cost."""
@@ -106,7 +106,7 @@ class PageRequests:
             with self._lock:
                 self._documents += 1
             if self._documents == 1:
-                return shown(self._page)
+                return browser_answer(self._page)
         kept = self._kept.get(self._site, ask.url) if ask.kind in _KEPT_KINDS else None
         if kept is not None:
             return kept
@@ -144,24 +144,27 @@ class PageRequests:
         with self._lock:
             self._wire_bytes += page.wire_bytes
             self._slowest_ms = max(self._slowest_ms, page.elapsed_ms)
-        if ask.kind == "document":
-            self._url = page.url
-        elif ask.kind == "script":
-            is_missing = page.status in _MISSING
-            is_for_long = self._missing.note(self._site, url, is_missing=is_missing)
-            if error is not None and not is_for_long:
-                self._note_gap(ask, f"{page.status}")
-        elif page.status >= _SERVER_FAILED:
-            self._note_gap(ask, f"{page.status}")
-        elif page.status in _DENIALS and ask.kind in _DATA and origin == origin_of(self._page.url):
-            self._was_denied = True
+        self._note_status(ask, url, page, is_error=error is not None)
         if error is None and self._render.response and ask.kind in _DATA and self._render.response in url:
-            self.found = page
+            self.awaited = page
             raise Found
-        answer = shown(page)
+        answer = browser_answer(page)
         if ask.kind in _KEPT_KINDS and self._policy.login is None:
             self._kept.keep(self._site, ask.url, answer)
         return answer
+
+    def _note_status(self, ask: PageRequest, url: str, page: Fetched, *, is_error: bool) -> None:
+        """Note what the status of an answer says of the whole page."""
+        if ask.kind == "document":
+            self._url = page.url
+        elif ask.kind == "script":
+            is_for_long = self._missing.note(self._site, url, is_missing=page.status in _MISSING)
+            if is_error and not is_for_long:
+                self._note_gap(ask, f"{page.status}")
+        elif page.status >= _SERVER_FAILED:
+            self._note_gap(ask, f"{page.status}")
+        elif page.status in _DENIALS and ask.kind in _DATA and origin_of(url) == origin_of(self._page.url):
+            self._was_denied = True
 
     def _held(self, ask: PageRequest, url: str) -> PageAnswer | None:
         """Return the answer to a request whose address took too long before."""
@@ -208,7 +211,7 @@ class PageRequests:
                 self._refused[text] += 1
 
 
-def shown(page: Fetched) -> PageAnswer:
+def browser_answer(page: Fetched) -> PageAnswer:
     """Return an answer of our client as one for the browser."""
     headers = {name: value for name, value in page.headers.items() if name not in _NOT_SHOWN}
     return PageAnswer(page.status, headers, page.body)

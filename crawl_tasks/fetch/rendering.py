@@ -14,7 +14,7 @@ from crawl_tasks.fetch.browser import Browser
 from crawl_tasks.fetch.browser_page import BrowserPage, PageAnswer, PageRequest
 from crawl_tasks.fetch.browser_requests import KeptScripts, LostScripts, SlowRequests
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
-from crawl_tasks.fetch.page_requests import Found, PageRequests, SendAs, shown
+from crawl_tasks.fetch.page_requests import Found, PageRequests, SendAs, browser_answer
 from crawl_tasks.fetch.throttle import NO_THROTTLE, Clock, Throttle
 from crawl_tasks.model import Fetched
 
@@ -57,7 +57,7 @@ class Rendering:
             body = self._browser.draw(drawn, requests.answer)
             requests.note_others(drawn.count, drawn.frames)
         except Found:
-            return requests.result(requests.found.headers, requests.found.body)
+            return requests.result(requests.awaited.headers, requests.awaited.body)
         if render.response:
             raise ParseError(f"{page.url} did not ask for {render.response!r}, which `render.response` names")
         # The mark outranks a charset of the site file: that one is of the pages as they come.
@@ -71,7 +71,7 @@ class Rendering:
         """
 
         def answer(ask: PageRequest, turn: Throttle) -> PageAnswer | None:
-            return shown(page) if ask.kind == "document" else self._kept.get(site, ask.url)
+            return browser_answer(page) if ask.kind == "document" else self._kept.get(site, ask.url)
 
         clock = Clock(time.monotonic() + PICTURE_S, NO_THROTTLE)
         with suppress(FetchError):

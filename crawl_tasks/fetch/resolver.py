@@ -23,8 +23,8 @@ _MAX_NAMES = 4_096
 
 def system_lookup(host: str) -> tuple[str, ...]:
     """Return all addresses of a name from the system's resolver, in the order to try them."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-    return tuple(dict.fromkeys(str(place[4][0]) for place in found))
+    places = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    return tuple(dict.fromkeys(str(place[4][0]) for place in places))
 
 
 class Resolver:
@@ -67,11 +67,11 @@ class Resolver:
 
     def _look_up(self, host: str, answer: Future[tuple[str, ...]]) -> None:
         try:
-            found = self._lookup(host)
+            addresses = self._lookup(host)
         except Exception as error:  # noqa: BLE001 (it is raised again in the thread that waits)
             answer.set_exception(error)
         else:
-            answer.set_result(found)
+            answer.set_result(addresses)
 
     def _forget(self, host: str, answer: Future[tuple[str, ...]]) -> None:
         """Drop a failed lookup, but not the newer result of another thread."""

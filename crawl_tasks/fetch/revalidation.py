@@ -39,8 +39,8 @@ def conditions(validator: str) -> dict[str, str]:
     if not validator:
         return {}
     etag, _, modified = validator.partition(" ")
-    said = {"If-None-Match": etag, "If-Modified-Since": modified}
-    return {name: value for name, value in said.items() if value not in ("", "-")}
+    headers = {"If-None-Match": etag, "If-Modified-Since": modified}
+    return {name: value for name, value in headers.items() if value not in ("", "-")}
 
 
 def _is_entered_again(request: Request, child: Request) -> bool:

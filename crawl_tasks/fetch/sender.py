@@ -81,19 +81,19 @@ class Sender:
 
         Errors show the address as it was before: the function may put a secret there.
         """
-        policy, clock, shown = terms.policy, terms.clock, http.url
+        policy, clock, named_url = terms.policy, terms.clock, http.url
         if policy.prepare is not None:
             http = policy.prepare(terms.page, http)
             http = http._replace(url=normalize(http.url))
         try:
-            there = self._guard.check(http.url, policy, left(clock.deadline, "looking its host up"))
+            destination = self._guard.check(http.url, policy, left(clock.deadline, "looking its host up"))
             self._check_robots(seen, http.url, terms)
             if terms.session is not None:
                 http = http._replace(headers=terms.session.headers_with(http))
-            raw = self._send(http, policy, clock, terms.limits, there)
+            raw = self._send(http, policy, clock, terms.limits, destination)
         except FetchError as error:
-            if http.url != shown:
-                error.args = (str(error).replace(http.url, shown),)
+            if http.url != named_url:
+                error.args = (str(error).replace(http.url, named_url),)
             raise
         if terms.session is not None:
             terms.session.cookies.learn(http.url, raw.headers, time.time())
@@ -115,10 +115,10 @@ class Sender:
         seen = [url]
         while True:
             seconds = left(clock.deadline, "looking its host up")
-            there = self._guard.check(url, policy, seconds, any_host=len(seen) > 1)
+            destination = self._guard.check(url, policy, seconds, any_host=len(seen) > 1)
             # No first origin: a robots.txt needs no login, so secrets go along only where `policy.origin` says so.
             http = HttpRequest(url, policy.headers_for(origin_of(url), ""))
-            raw = self._send(http, policy, clock, _ROBOTS_LIMITS, there)
+            raw = self._send(http, policy, clock, _ROBOTS_LIMITS, destination)
             target = next_hop(url, raw.status, raw.headers, downgrade=True)
             if target is None:
                 # The body of an error is not read: no wrong encoding there may make the file count as unreachable.
@@ -127,13 +127,15 @@ class Sender:
             url = _within(seen, target, _ROBOTS_HOPS)
 
     def _send(
-        self, http: HttpRequest, policy: FetchPolicy, clock: Clock, limits: Limits, there: Destination
+        self, http: HttpRequest, policy: FetchPolicy, clock: Clock, limits: Limits, destination: Destination
     ) -> RawResponse:
         clock.turn.begin()
         # A site file may spell the name in any case: two Accept headers would contradict each other.
         accept = {} if "accept" in map(str.lower, http.headers) else {"Accept": _PAGES}
         headers = {"User-Agent": policy.user_agent, **accept, "Accept-Encoding": ACCEPTED, **http.headers}
-        return self._client.send(ClientRequest(http.url, headers, clock.deadline, limits, there, clock.turn, http.body))
+        return self._client.send(
+            ClientRequest(http.url, headers, clock.deadline, limits, destination, clock.turn, http.body)
+        )
 
 
 def _within(seen: list[str], target: str, hops: int, *, may_repeat: bool = False) -> str:

@@ -88,8 +88,8 @@ class WarcRecords:
 
     def add_information(self, name: str) -> None:
         """Add the record that stands first in a file of this name."""
-        said = {"software": "crawl_tasks", "format": "WARC File Format 1.1", "hostname": socket.gethostname()}
-        self._add(self._builder.create_warcinfo_record(name, said))
+        fields = {"software": "crawl_tasks", "format": "WARC File Format 1.1", "hostname": socket.gethostname()}
+        self._add(self._builder.create_warcinfo_record(name, fields))
 
     def add(self, exchanges: Sequence[RequestResponse], page: Mapping[str, object] | None) -> None:
         """Add exchanges, and the description of the last one where it is a page."""

@@ -17,12 +17,12 @@ def known_boards(scripts: Scripts, keys: Keys, site: str) -> set[str]:
 def rest_of_boards(scripts: Scripts, key: str, reply: object) -> set[str]:
     """Return all boards of a site, from the first reply on."""
     cursor, names = cast("tuple[bytes, list[bytes]]", reply)
-    found = {name.decode() for name in names}
+    boards = {name.decode() for name in names}
     while cursor != b"0":
         [reply] = scripts.read_all("boards", [scan_boards(key, cursor)])
         cursor, names = cast("tuple[bytes, list[bytes]]", reply)
-        found.update(name.decode() for name in names)
-    return found
+        boards.update(name.decode() for name in names)
+    return boards
 
 
 def scan_boards(key: str, cursor: bytes) -> Command:

@@ -68,15 +68,15 @@ class Cells:
 
     def sites(self) -> dict[str, Frontier]:
         """Return the published sites in order, each with the frontier of its cell."""
-        found: dict[str, Frontier] = {}
+        homes: dict[str, Frontier] = {}
         for frontier in self:
             try:
-                found |= dict.fromkeys(frontier.sites.names(), frontier)
+                homes |= dict.fromkeys(frontier.sites.names(), frontier)
             except RedisUnreachable as error:
                 if len(self.by_name) == 1:
                     raise
                 self.down[frontier.cell] = error
-        return dict(sorted(found.items()))
+        return dict(sorted(homes.items()))
 
     def find(self, names: Iterable[str]) -> dict[str, Frontier]:
         """Return the frontiers of published sites, without those that a cell may hold which does not answer.
@@ -125,4 +125,4 @@ class Cells:
         """Return the sites that the hash gives to another cell, or that are on their way, with where they are."""
         names = self.names
         leaving = {name: frontier for frontier in self for name in frontier.sites.leaving()}
-        return leaving | {name: one for name, one in self.sites().items() if home_of(name, names) != one.cell}
+        return leaving | {name: home for name, home in self.sites().items() if home_of(name, names) != home.cell}

@@ -18,10 +18,10 @@ _STAGES: Final = {stage.value: stage for stage in Stage}
 
 def payload_of(request: Request) -> str:
     """Return the payload of an entry, which only Python reads: the JSON array [key, page, revision, reach if any]."""
-    said: list[object] = [request.key, request.page, request.revision]
+    payload: list[object] = [request.key, request.page, request.revision]
     if request.reach != FULL_REACH:
-        said.append(list(request.reach))
-    return orjson.dumps(said).decode()
+        payload.append(list(request.reach))
+    return orjson.dumps(payload).decode()
 
 
 def line_of(request: Request, flag: str = "") -> str:

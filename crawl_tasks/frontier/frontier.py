@@ -147,8 +147,8 @@ class Frontier:
         page = (lease.request.site, lease.rid, lease.token)
         code, *when = ints(self.scripts.call(Verb.RESERVE_SLOT, *page, moment.value, ready_ms, slack_ms, int(is_late)))
         if code != 0:
-            said = "the site rests by now" if code == -3 else "the lease was lost"
-            raise NoTurn(f"{lease.request.address} was not asked for: {said}")
+            reason = "the site rests by now" if code == -3 else "the lease was lost"
+            raise NoTurn(f"{lease.request.address} was not asked for: {reason}")
         return self._span(asked_at, when)
 
     def _span(self, asked_at: float, when: Sequence[int]) -> SlotSpan:
@@ -158,8 +158,8 @@ class Frontier:
         return SlotSpan(*map(self.clock.local, (redis_us / 1000, opens_ms, shuts_ms)))
 
     def _clock_us(self) -> int:
-        [said] = self.scripts.read_all("clock", [("TIME",)])
-        seconds, microseconds = cast("tuple[bytes, bytes]", said)
+        [reply] = self.scripts.read_all("clock", [("TIME",)])
+        seconds, microseconds = cast("tuple[bytes, bytes]", reply)
         return int(seconds) * 1_000_000 + int(microseconds)
 
     def commit(
@@ -324,7 +324,7 @@ def _last_replies(parsed: Parsed) -> str:
     A list's next page has that of the last row of this one. Before them stands the extent of the page, if any.
     """
     times = {post.post_id: post.last_reply_at or post.created_at or 0 for post in parsed.items.posts}
-    told = [
+    replies = [
         str(parsed.oldest_at if child.stage is Stage.LIST else times.get(child.key, 0)) for child in parsed.children
     ]
-    return " ".join([parsed.extent, *told] if parsed.extent else told)
+    return " ".join([parsed.extent, *replies] if parsed.extent else replies)

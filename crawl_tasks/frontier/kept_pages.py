@@ -104,9 +104,9 @@ def unpack(site: str, packed: bytes) -> KeptPage:
     """
     try:
         head, _, body = zlib.decompressobj().decompress(packed, _MOST_UNPACKED).partition(b"\n")
-        told = orjson.loads(head)
-        rid, _, request = read_entry(site, told["entry"].encode())
-        page = Fetched(told["url"], told["status"], told["headers"], body, told["at_s"], age_s=told["age_s"])
-        return KeptPage(rid, request, page, told["why"], b64decode(told["screenshot"]))
+        facts = orjson.loads(head)
+        rid, _, request = read_entry(site, facts["entry"].encode())
+        page = Fetched(facts["url"], facts["status"], facts["headers"], body, facts["at_s"], age_s=facts["age_s"])
+        return KeptPage(rid, request, page, facts["why"], b64decode(facts["screenshot"]))
     except (zlib.error, LookupError, TypeError, ValueError) as error:
         raise BackendError(f"a kept page of {site} cannot be read: {error}") from error

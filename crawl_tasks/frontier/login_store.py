@@ -34,14 +34,14 @@ class LoginStore:
         reply = self._scripts.call(
             Verb.BEGIN_LOGIN, site, caller, ended or "0", fingerprint, most, round(lost_s * 1000)
         )
-        code, *told = reply
+        code, *rest = reply
         if code == -1:
             raise unpublished(site)
         state = TurnState(cast("int", code))
         if state in (TurnState.GRANTED, TurnState.OPEN):
-            token, *sealed = cast("list[bytes]", told)
+            token, *sealed = cast("list[bytes]", rest)
             return LoginTurn(state, token.decode(), b"".join(sealed))
-        wait_ms, *reason = cast("tuple[int, bytes]", told)
+        wait_ms, *reason = cast("tuple[int, bytes]", rest)
         return LoginTurn(state, wait_s=wait_ms / 1000, reason=b"".join(reason).decode())
 
     def note_pending(self, request: Request, session: str) -> SessionCheck | None:

@@ -61,7 +61,7 @@ class Outbox:
             ages: packed ages of items when they were stored, by site and board.
             change_id: the greatest change of the database by these pages.
         """
-        ids = {site: [one.decode() for one in some] for site, some in pages.items()}
+        ids = {site: [page_id.decode() for page_id in page_ids] for site, page_ids in pages.items()}
         reply = self._scripts.call(
             Verb.ACK_OUTBOX, orjson.dumps(gains or {}), orjson.dumps(ages or {}), orjson.dumps(ids), change_id
         )

@@ -149,7 +149,7 @@ def open_client(url: str, master: str, **options: Unpack[Options]) -> redis.Redi
         return redis.Redis.from_url(url, connection_class=PlainConnection, **options)
     if not url.startswith(SENTINEL):
         return redis.Redis.from_url(url, **options)
-    parts = [urlsplit(one) for one in url.split(";")]
+    parts = [urlsplit(server) for server in url.split(";")]
     # kombu accepts the number of the database at the first address or at the last.
     number = next((part.path.strip("/") for part in parts if part.path.strip("/")), "0")
     first = parts[0]

@@ -187,8 +187,8 @@ def scoped(*files: str) -> str:
 def named_library(text: str) -> tuple[str, str]:
     """Return the name of a library, and its text with the lines that name it and register its functions."""
     name = LIBRARY + hashlib.sha256(text.encode()).hexdigest()[:16]
-    found = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
-    flags = {verb: f"'{flag[1]}'" if flag else "" for verb, flag in found.items()}
+    matches = {verb: re.search("^-- FLAGS: (.+)$", read_lua(verb), re.MULTILINE) for verb in Verb}
+    flags = {verb: f"'{flag[1]}'" if flag else "" for verb, flag in matches.items()}
     registered = "\n".join(
         f"redis.register_function{{function_name = '{name}_{verb.name}', flags = {{{flag}}}, "
         f"callback = function(keys, args) return run(VERBS.{verb.name}, keys, args) end}}"

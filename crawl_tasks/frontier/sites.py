@@ -44,9 +44,9 @@ _REFUSALS = {
 _NO_TERMS = ("", 0, 0, 0, "", 0)
 
 
-def _row(one: BoardTerms) -> tuple[str | int, ...]:
+def _row(board: BoardTerms) -> tuple[str | int, ...]:
     """Return a board as boards.lua reads it."""
-    return one.board, one.line, one.start_ms, one.min_ms, one.max_ms, one.full_line, one.full_first_ms
+    return board.board, board.line, board.start_ms, board.min_ms, board.max_ms, board.full_line, board.full_first_ms
 
 
 def _flat(terms: Mapping[str, str | int]) -> list[str | int]:
@@ -92,14 +92,14 @@ class Sites:
         flat, boards = _flat(terms), list(boards)
         for _ in range(_TRIES):
             number, known = self._last_publication(site)
-            gone = known.difference(one.board for one in boards)
+            gone = known.difference(board.board for board in boards)
             rows = [*map(_row, boards), *((board, *_NO_TERMS) for board in gone)]
             name, staged = secrets.token_hex(8), 0
             if len(rows) > _APPLIED_AT_ONCE:
                 for start in range(0, len(rows), _STAGED_AT_ONCE):
-                    some = chain.from_iterable(rows[start : start + _STAGED_AT_ONCE])
+                    portion = chain.from_iterable(rows[start : start + _STAGED_AT_ONCE])
                     full_pass_ms = terms.get("full_pass_ms", 0)
-                    staged += ints(self._scripts.call(Verb.STAGE_BOARDS, site, name, full_pass_ms, *some))[1]
+                    staged += ints(self._scripts.call(Verb.STAGE_BOARDS, site, name, full_pass_ms, *portion))[1]
                 rows = []
             head = site, version, text, publisher, signature, name, number, _APPLIED_AT_ONCE, staged
             code, left = ints(self._scripts.call(Verb.PUBLISH, *head, len(terms), *flat, *chain.from_iterable(rows)))
@@ -307,7 +307,7 @@ class Sites:
         self._scripts.call(Verb.NOTE_VALIDATION, site, text[:300])
 
     def note_threads(
-        self, site: str, found: Mapping[str, str], again: Iterable[Request] = (), *, is_all: bool = False
+        self, site: str, threads: Mapping[str, str], again: Iterable[Request] = (), *, is_all: bool = False
     ) -> int:
         """Remember threads of which fewer replies are stored than their lists count. An empty text ends that.
 
@@ -315,7 +315,7 @@ class Sites:
         revision, and few where many threads stay as they are.
         """
         lines = {request.key: line_of(request) for request in again}
-        rows = [part for key, text in found.items() for part in (key, text[:300], lines.get(key, ""))]
+        rows = [part for key, text in threads.items() for part in (key, text[:300], lines.get(key, ""))]
         return ints(self._scripts.call(Verb.NOTE_THREADS, site, MOST_SHORT, int(is_all), *rows))[1]
 
     def set_crawl_delay(self, site: str, crawl_delay_s: float) -> None:

@@ -86,9 +86,9 @@ class StartQueue:
     def settle(self, settlements: Iterable[StartResult]) -> Settled:
         """Admit or refuse claimed entries, all at once. A claim that was settled before changes nothing."""
         flat: list[str | int] = []
-        for one in settlements:
-            lines = "\n".join(map(line_of, one.requests))
-            meant = (one.requests[0].site, lines) if one.requests else ("", one.reason)
-            flat += (one.claim.id, *meant, one.waits_in)
+        for settlement in settlements:
+            lines = "\n".join(map(line_of, settlement.requests))
+            meant = (settlement.requests[0].site, lines) if settlement.requests else ("", settlement.reason)
+            flat += (settlement.claim.id, *meant, settlement.waits_in)
         _, *numbers = self._scripts.call(Verb.ADMIT_STARTS, *flat)
         return Settled(*(int(cast(int, number)) for number in numbers))

@@ -9,7 +9,8 @@ from typing import NamedTuple, cast
 
 from crawl_tasks.errors import ConfigError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import DeadLetter, DeadLetters, FailedKind, FailedRequest, Selection
+from crawl_tasks.frontier.admin.dead_letters import DeadLetters
+from crawl_tasks.frontier.admin.failed import DeadLetter, FailedKind, FailedRequest, Selection
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.kept_pages import KeptPage

@@ -17,7 +17,8 @@ from celery.worker.consumer import Consumer
 from kombu.transport.virtual import Message
 
 from crawl_tasks.broker.celery_request import TaskRequest
-from crawl_tasks.broker.transport import Channel, QoS
+from crawl_tasks.broker.qos import QoS
+from crawl_tasks.broker.transport import Channel
 from crawl_tasks.errors import BackendError, ConfigError, TaskFailed
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.logs import OutageLog, configure_logs

@@ -262,8 +262,8 @@ POINTS = (
     KillPoint("next page leased, its task not begun", Role.FETCH, _before("worker.page_chain:ChainPool._go_on")),
     KillPoint("before a failure is written", Role.FETCH, _before(f"{FRONTIER}.fail"), 1, is_rare=True),
     KillPoint("failure written, reply not read", Role.FETCH, _sent(Verb.FAIL), 1, is_rare=True),
-    KillPoint("before the acknowledgement", Role.FETCH, _before("broker.transport:QoS.ack")),
-    KillPoint("after the acknowledgement", Role.FETCH, _after("broker.transport:QoS.ack")),
+    KillPoint("before the acknowledgement", Role.FETCH, _before("broker.qos:QoS.ack")),
+    KillPoint("after the acknowledgement", Role.FETCH, _after("broker.qos:QoS.ack")),
     KillPoint("tick done, reply not read", Role.FETCH, _sent(Verb.TICK), 12),
     # Store workers are up first, and one of them has the floor in a crew in which nobody else dies.
     KillPoint("leading, after a tick", Role.STORE, _after(f"{FRONTIER}.tick", _is_leader), 12),

@@ -12,7 +12,8 @@ from crawl_tasks.cli.exits import Exit
 from crawl_tasks.cli.terminal import named_addresses
 from crawl_tasks.errors import BadStatus, ParseError, StoreError
 from crawl_tasks.frontier.admin.admin import Admin
-from crawl_tasks.frontier.admin.failed import MOST_ITEMS, Selection
+from crawl_tasks.frontier.admin.dead_letters import MOST_ITEMS
+from crawl_tasks.frontier.admin.failed import Selection
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.retry import RetryPolicy, judge

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from crawl_tasks.errors import BrowserFailed, DeadlineExceeded, NoTurn, ParseError, SlowDown, TooLarge
-from crawl_tasks.fetch import browser, browser_page, browser_requests, page_requests, request_pool
+from crawl_tasks.fetch import browser, browser_page, browser_process, browser_requests, page_requests, request_pool
 from crawl_tasks.fetch.browser_page import AskedRequest, BrowserPage, PageRequest
 from crawl_tasks.fetch.fetch_policy import FetchPolicy, RenderPolicy
 from crawl_tasks.fetch.fetcher import Fetcher, build_client
@@ -336,7 +336,7 @@ def test_a_document_over_the_limit_is_refused(draw: Draw) -> None:
 
 
 def test_a_page_that_eats_memory_is_ended_and_others_go_on(draw: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser, "MOST_PROCESS_BYTES", 400 << 20)
+    monkeypatch.setattr(browser_process, "MOST_PROCESS_BYTES", 400 << 20)
     eat = (
         "const all = []; const more = () => { all.push(new Uint8Array(20 << 20).fill(1)); setTimeout(more, 5) }; more()"
     )
@@ -485,7 +485,7 @@ def chromiums() -> set[int]:
 def test_many_pages_get_a_fresh_browser_in_between(
     draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browser, "MOST_DRAWN", 1)
+    monkeypatch.setattr(browser_process, "MOST_DRAWN", 1)
     seen: list[set[int]] = []
 
     def note(visit: Visit) -> None:

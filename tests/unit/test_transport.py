@@ -8,7 +8,7 @@ from kombu import Connection
 from kombu.transport import virtual
 
 from crawl_tasks.broker.connection import Connection as OurConnection
-from crawl_tasks.broker.transport import PAGE_S, QoS
+from crawl_tasks.broker.qos import PAGE_S, QoS
 from crawl_tasks.local.redis_server import RedisServer
 
 

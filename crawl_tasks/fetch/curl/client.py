@@ -42,9 +42,9 @@ class CurlClient:
 
     def send(self, sent: ClientRequest) -> RawResponse:
         """Send a request. See `Client.send`."""
-        there = sent.destination
-        pool = self._direct if there.way is None else self._pool_of(there.way.proxy)
-        origin = there.scheme, there.host, there.port
+        destination = sent.destination
+        pool = self._direct if destination.way is None else self._pool_of(destination.way.proxy)
+        origin = destination.scheme, destination.host, destination.port
         transfer = pool.take(origin, self._ca_file)
         try:
             return transfer.send(sent)
@@ -88,7 +88,7 @@ class _HandlePool:
         """
         with self._lock:
             connected = self._connected.get(origin, ())
-            chosen = next((one for one in connected if one in self._idle), None)
+            chosen = next((handle for handle in connected if handle in self._idle), None)
             if chosen is None:
                 chosen = next(iter(self._idle), None)
                 is_spread = len(self._origins) >= _SPREAD
@@ -109,8 +109,8 @@ class _HandlePool:
                 self._origins[transfer] += 1
             self._connected.move_to_end(origin)
             if len(self._connected) > MOST_ORIGINS:
-                for one in self._connected.popitem(last=False)[1]:
-                    self._origins[one] -= 1
+                for handle in self._connected.popitem(last=False)[1]:
+                    self._origins[handle] -= 1
 
     def close(self) -> None:
         """Close the idle handles."""

@@ -146,18 +146,18 @@ class Transfer:
 
     def _explain(self, url: str, code: int, text: str) -> None:
         """Raise the error of ours for a result of libcurl. Return where the response is usable all the same."""
-        said = f"{url}: {text[:300]} (libcurl {code})"
+        message = f"{url}: {text[:300]} (libcurl {code})"
         if self._error is not None:
             raise self._error
         if code == pycurl.E_OPERATION_TIMEDOUT:
-            raise DeadlineExceeded(said)
+            raise DeadlineExceeded(message)
         if code == pycurl.E_URL_MALFORMAT:
-            raise RefusedAddress(said)
+            raise RefusedAddress(message)
         head = read_head(self._head) if self._local_port else None
         if head is None:
-            raise TooLarge(said) if code == _E_TOO_LARGE else Unreachable(said)
+            raise TooLarge(message) if code == _E_TOO_LARGE else Unreachable(message)
         if 200 <= head[0] < 300 and self._size <= self._limits.wire_bytes:
-            raise TooLarge(said) if code == pycurl.E_FILESIZE_EXCEEDED else Truncated(said)
+            raise TooLarge(message) if code == pycurl.E_FILESIZE_EXCEEDED else Truncated(message)
 
     def _response(self, url: str) -> RawResponse:
         head = read_head(self._head)

@@ -111,12 +111,12 @@ class _PinnedAdapter(HTTPAdapter):
 
     def get_connection_with_tls_context(self, *_: object, **__: object) -> HTTPConnectionPool:
         """Return the pool of the current destination."""
-        there = self._current.attempt.sent.destination
-        key = (there.scheme, there.host, there.port, there.proxy)
+        destination = self._current.attempt.sent.destination
+        key = (destination.scheme, destination.host, destination.port, destination.proxy)
         with self._lock:
             pool = self._pools.get(key)
             if pool is None:
-                pool = self._pools[key] = self._new_pool(there)
+                pool = self._pools[key] = self._new_pool(destination)
                 if len(self._pools) > MOST_ORIGINS:
                     self._pools.popitem(last=False)[1].close()
             else:
@@ -144,11 +144,11 @@ class _PinnedAdapter(HTTPAdapter):
                 pool.close()
             self._pools.clear()
 
-    def _new_pool(self, there: Destination) -> HTTPConnectionPool:
-        secure = there.scheme == "https"
+    def _new_pool(self, destination: Destination) -> HTTPConnectionPool:
+        secure = destination.scheme == "https"
         kind = HTTPSConnectionPool if secure else HTTPConnectionPool
         further: dict[str, object] = {"ssl_context": self._tls_context()} if secure else {}
-        pool = kind(there.host, there.port, maxsize=self._threads, current=self._current, **further)  # type: ignore[arg-type]  # for the connections
+        pool = kind(destination.host, destination.port, maxsize=self._threads, current=self._current, **further)  # type: ignore[arg-type]  # for the connections
         pool.ConnectionCls = PinnedSecureConnection if secure else PinnedConnection
         return pool
 
@@ -208,15 +208,15 @@ def _late(url: str) -> DeadlineExceeded:
 def _ours(url: str, error: Exception) -> FetchError:
     """Return the error of ours for an error of the library."""
     cause = _cause(error)
-    said = f"{url}: {type(cause).__name__}: {str(cause)[:300]}"
+    message = f"{url}: {type(cause).__name__}: {str(cause)[:300]}"
     if isinstance(cause, (TimeoutError, LibraryTimeout, RequestTimeout)):
-        return DeadlineExceeded(said)
+        return DeadlineExceeded(message)
     if isinstance(cause, (_Cut, IncompleteRead, http.client.IncompleteRead)):
-        return Truncated(said)
+        return Truncated(message)
     # http.client has no class for too many headers: a plain HTTPException "got more than 100 headers".
     if isinstance(cause, http.client.LineTooLong) or "got more than" in str(cause):
-        return TooLarge(said)
-    return Unreachable(said)
+        return TooLarge(message)
+    return Unreachable(message)
 
 
 def _cause(error: BaseException) -> BaseException:

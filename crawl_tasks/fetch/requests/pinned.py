@@ -178,15 +178,15 @@ def connect(attempt: Attempt) -> tuple[socket.socket, str]:
         OSError: none answers.
         DeadlineExceeded: the time is over.
     """
-    there = attempt.sent.destination
-    if there.way is None:
-        return _dial(attempt, there.addresses, there.port)
+    destination = attempt.sent.destination
+    if destination.way is None:
+        return _dial(attempt, destination.addresses, destination.port)
     failed: OSError | None = None
-    for target in there.targets:
-        sock, _ = _dial(attempt, there.way.addresses, there.way.proxy.port)
+    for target in destination.targets:
+        sock, _ = _dial(attempt, destination.way.addresses, destination.way.proxy.port)
         attempt.guard.hold(sock)
         try:
-            open_tunnel(sock, there.way.proxy, target, there.port)
+            open_tunnel(sock, destination.way.proxy, target, destination.port)
         except OSError as error:
             sock.close()
             failed = error

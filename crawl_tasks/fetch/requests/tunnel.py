@@ -49,8 +49,8 @@ def _ask_http(sock: socket.socket, proxy: Proxy, place: str) -> None:
         head += piece
         if not piece or len(head) > _MOST_HEAD:
             raise ProxyRefusedError(f"the proxy {proxy} did not answer in full")
-    said, _, early = head.partition(b"\r\n\r\n")
-    line = said.partition(b"\r\n")[0]
+    answer, _, early = head.partition(b"\r\n\r\n")
+    line = answer.partition(b"\r\n")[0]
     words = line.split(None, 2)
     status = words[1].decode("latin-1") if len(words) > 1 else ""
     if not line.startswith(b"HTTP/1.") or len(status) != 3 or not status.startswith("2"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from crawl_tasks.frontier.admin.audit import Audit
 from crawl_tasks.frontier.admin.board_schedule import BoardSchedule
+from crawl_tasks.frontier.admin.dead_letters import Failed
 from crawl_tasks.frontier.admin.decisions import Decisions
-from crawl_tasks.frontier.admin.failed import Failed
 from crawl_tasks.frontier.admin.restore import Restore
 from crawl_tasks.frontier.frontier import Frontier
 

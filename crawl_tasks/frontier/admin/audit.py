@@ -101,17 +101,17 @@ class Audit:
 
     def sums(self, site: str, *, mend: bool) -> tuple[Location, ...]:
         """Audit a site's balance, boards and schedules."""
-        found: list[Location] = []
+        locations: list[Location] = []
         cursor = "0"
         while True:
             code, *rest = self._scripts.call(Verb.AUDIT_SITE, site, cursor, MOST_COUNTED, int(mend))
             if code != 0:
                 return (Location(Violation.BLANK_SITE, site),)
             following, flat = rest
-            found += _locations(flat)
+            locations += _locations(flat)
             cursor = cast(bytes, following).decode()
             if cursor == "0":
-                return tuple(dict.fromkeys(found))
+                return tuple(dict.fromkeys(locations))
 
     def guard(self, site: str) -> Iterator[Location]:
         """Compare the sizes of the guard's tables with their contents. A table that changes meanwhile is left out."""
@@ -126,13 +126,13 @@ class Audit:
         key = f"{self._keys.site(site)}:seen"
         [fields] = self._scripts.read_all("guard", [("HKEYS", key)])
         tables = {name.decode().rpartition(":")[0] for name in cast("list[bytes]", fields)}
-        for table in sorted(one for one in tables if re.fullmatch(rf"{stage}(#\d+)?(@\d+)?", one)):
+        for table in sorted(name for name in tables if re.fullmatch(rf"{stage}(#\d+)?(@\d+)?", name)):
             [buckets] = self._scripts.read_all("guard", [("HGET", key, f"{table}:m")])
             count = int(cast("bytes | None", buckets) or 1)
             for first in range(0, count, _BUCKETS_AT_ONCE):
                 numbers = range(first, min(count, first + _BUCKETS_AT_ONCE))
                 for members in self._scripts.read_all(
-                    "guard", [("SMEMBERS", f"{key}:{table}:{one}") for one in numbers]
+                    "guard", [("SMEMBERS", f"{key}:{table}:{number}") for number in numbers]
                 ):
                     yield from map(_address_of, cast("list[bytes]", members))
 
@@ -146,14 +146,14 @@ class Audit:
             reply = self._scripts.call(Verb.AUDIT_GUARD, site, table, first, _BUCKETS_AT_ONCE)
             if reply[0] != 0:
                 return
-            _, here, said, buckets = cast("list[int]", reply)
-            sizes.add((said, buckets))
+            _, here, claimed, buckets = cast("list[int]", reply)
+            sizes.add((claimed, buckets))
             counted, first = counted + here, first + _BUCKETS_AT_ONCE
             if first >= buckets:
                 break
         # Several sizes: the table grew between the calls, and the sum of the counts belongs to no instant.
-        if len(sizes) == 1 and counted != said:
-            yield Location(Violation.GUARD, f"{table} holds {counted} of {said}")
+        if len(sizes) == 1 and counted != claimed:
+            yield Location(Violation.GUARD, f"{table} holds {counted} of {claimed}")
 
     def pairs(self, of: str, *, mend: bool) -> Iterator[Location]:
         """Audit messages of other programs (`unacked`) or claimed start entries (`claims`)."""
@@ -174,15 +174,16 @@ class Audit:
         """
         fields = ("since", *(f"done:{stage}" for stage in Stage))
         counted = self._scripts.read_all("sites", [("HMGET", self._keys.site(site), *fields) for site in sites])
-        numbers = [[int(one or 0) for one in cast("list[bytes | None]", of_site)] for of_site in counted]
+        numbers = [[int(value or 0) for value in cast("list[bytes | None]", of_site)] for of_site in counted]
         since_ms = {site: since for site, (since, *_) in zip(sites, numbers, strict=True)}
         waiting = Counter[str]()
         for key in (self._keys.outbox, self._keys.rejected):
+            is_outbox = key == self._keys.outbox
             for page_id, text in self._pages(key):
                 site = _site_of(text)
-                if site in since_ms and int(page_id.partition(b"-")[0]) >= since_ms[site]:
-                    waiting[site] += 1
-                if key == self._keys.outbox and not _is_readable(text):
+                if site in since_ms:
+                    waiting[site] += int(page_id.partition(b"-")[0]) >= since_ms[site]
+                if is_outbox and not _is_readable(text):
                     yield "", Location(Violation.OUTBOX, page_id.decode())
         # Read last: a page that was stored meanwhile is counted twice, and none too little.
         stored = self._scripts.read_all("sites", [("HGET", self._keys.site(site), "stored") for site in sites])
@@ -197,8 +198,8 @@ class Audit:
             command = ("XRANGE", key, start, b"+", "COUNT", _PAGES_AT_ONCE)
             pages = cast("list[tuple[bytes, list[bytes]]]", self._scripts.read_all("outbox", [command])[0])
             for page_id, values in pages:
-                found = dict(zip(values[::2], values[1::2], strict=True))
-                yield found.get(b"at", page_id), found.get(b"items", b"")
+                record = dict(zip(values[::2], values[1::2], strict=True))
+                yield record.get(b"at", page_id), record.get(b"items", b"")
             if len(pages) < _PAGES_AT_ONCE:
                 return
             start = b"(" + pages[-1][0]

@@ -42,21 +42,24 @@ class Decisions:
 
     def flushed_ms(self, site: str) -> int:
         """Return when the guard of a site was last flushed, in ms of Redis' clock, 0 for never."""
-        return max((one.at_ms for one in self.of([site]) if one.subject == "guard"), default=0)
+        return max((decision.at_ms for decision in self.of([site]) if decision.subject == "guard"), default=0)
 
     def began_ms(self, site: str) -> int:
         """Return when a site was published again after a removal, in ms of Redis' clock, 0 for never."""
-        return max((one.at_ms for one in self.of([site]) if one.subject == "site" and not one.is_removal), default=0)
+        return max(
+            (decision.at_ms for decision in self.of([site]) if decision.subject == "site" and not decision.is_removal),
+            default=0,
+        )
 
     def unstored(self) -> list[Decision]:
         """Return some of the decisions that the database lacks."""
         [names] = self._scripts.read_all("decisions", [("SRANDMEMBER", self._keys.undecided, _AT_ONCE)])
         pairs = [name.decode().partition(" ") for name in cast("list[bytes]", names)]
         texts = self._scripts.read_all("decisions", [("HGET", self._keys.decisions(site), of) for site, _, of in pairs])
-        found = [(site, of, text) for (site, _, of), text in zip(pairs, cast("list[bytes | None]", texts), strict=True)]
+        rows = [(site, of, text) for (site, _, of), text in zip(pairs, cast("list[bytes | None]", texts), strict=True)]
         # Their key was deleted: nothing can be stored, and the name would have the store called for ever.
-        self.ack(Decision(site, of, "", 0) for site, of, text in found if text is None)
-        return [_decision(site, of, text) for site, of, text in found if text is not None]
+        self.ack(Decision(site, of, "", 0) for site, of, text in rows if text is None)
+        return [_decision(site, of, text) for site, of, text in rows if text is not None]
 
     @explained("decisions")
     def are_unstored(self, site: str) -> bool:
@@ -65,7 +68,7 @@ class Decisions:
 
     def ack(self, stored: Iterable[Decision]) -> None:
         """Take stored decisions off those that the database lacks."""
-        flat = [text for one in stored for text in (f"{one.site} {one.subject}", one.text)]
+        flat = [text for decision in stored for text in (f"{decision.site} {decision.subject}", decision.text)]
         if flat:
             self._scripts.call(Verb.ACK_DECISIONS, *flat)
 
@@ -76,8 +79,11 @@ class Decisions:
             ConfigError: another command has taken over a site that is removed by this.
         """
         restored = 0
-        for site, some in groupby(sorted(decisions), key=attrgetter("site")):
-            flat, token = [text for one in some for text in (one.subject, one.text)], secrets.token_hex(8)
+        for site, group in groupby(sorted(decisions), key=attrgetter("site")):
+            flat, token = (
+                [text for decision in group for text in (decision.subject, decision.text)],
+                secrets.token_hex(8),
+            )
             for start in range(0, len(flat), 2 * _AT_ONCE):
                 reply = self._scripts.call(Verb.RESTORE_DECISIONS, site, token, *flat[start : start + 2 * _AT_ONCE])
                 _, more, is_removed = ints(reply)

@@ -151,7 +151,7 @@ class Restore:
         Raises:
             ConfigError: no such site is published.
         """
-        sums = " ".join(f"{one:.6g}" for one in past) if past else ""
+        sums = " ".join(f"{value:.6g}" for value in past) if past else ""
         hours = " ".join(map(str, by_hour))
         reply = self._scripts.call(Verb.RESTORE_BOARD, site, board, scan, at_ms, sums, hours)
         return of_published(site, reply)[1] == 1

@@ -8,7 +8,8 @@ move hold the token of the last mover, so that one who was overtaken changes not
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, cast
 
 from crawl_tasks.errors import BackendError, ConfigError
@@ -62,7 +63,7 @@ class SiteTransfer:
             ConfigError: the site is not there, or in both cells.
         """
         places = {self._source.cell: self._source, self._target.cell: self._target}
-        if len([cell for cell, one in places.items() if one.sites.is_published(self._site)]) > 1:
+        if len([cell for cell, frontier in places.items() if frontier.sites.is_published(self._site)]) > 1:
             raise ConfigError(
                 f"site {self._site!r} is published in the cells {' and '.join(places)}, as by a process with another"
                 " CRAWL_REDIS_URL; remove it, then publish it again"
@@ -119,7 +120,7 @@ class SiteTransfer:
         """Have the start entries of the site move with it, those that are there now."""
         reads = cast("list[bytes]", self._read([("HVALS", self._source.keys.reads)])[0])
         # The names that processes read, by default those of an installation that reads none.
-        for name in sorted({one.decode() for one in reads} or {f"{self._source.keys.prefix}:start"}):
+        for name in sorted({start.decode() for start in reads} or {f"{self._source.keys.prefix}:start"}):
             while True:
                 key = start_key_of(name, self._site)
                 code, packed = ints(
@@ -138,28 +139,28 @@ class SiteTransfer:
     def _names(self, frontier: Frontier) -> list[str]:
         """Return the keys of the site in a cell, without the prefix."""
         prefix = f"{frontier.keys.prefix}:"
-        found = {f"s:{self._site}", f"decisions:{self._site}"}
+        keys = {f"s:{self._site}", f"decisions:{self._site}"}
         cursor = b"0"
         while True:
             command = ("SCAN", cursor, "MATCH", f"{prefix}s:{self._site}:*", "COUNT", 1000)
             [reply] = frontier.scripts.read_all("keys", [command])
             cursor, names = cast("tuple[bytes, list[bytes]]", reply)
-            found.update(name.decode().removeprefix(prefix) for name in names)
+            keys.update(name.decode().removeprefix(prefix) for name in names)
             self._renew()
             if cursor == b"0":
-                return sorted(found)
+                return sorted(keys)
 
     def _parts(self, names: Sequence[str]) -> Iterator[_Part]:
         """Yield all that these keys of the source hold."""
         for start in range(0, len(names), _NAMES_AT_ONCE):
-            some = names[start : start + _NAMES_AT_ONCE]
-            kinds = cast("list[bytes]", self._read([("TYPE", self._key(name)) for name in some]))
-            expiries = cast("list[int]", self._read([("PEXPIRETIME", self._key(name)) for name in some]))
-            texts = [name for name, kind in zip(some, kinds, strict=True) if kind == b"string"]
+            portion = names[start : start + _NAMES_AT_ONCE]
+            kinds = cast("list[bytes]", self._read([("TYPE", self._key(name)) for name in portion]))
+            expiries = cast("list[int]", self._read([("PEXPIRETIME", self._key(name)) for name in portion]))
+            texts = [name for name, kind in zip(portion, kinds, strict=True) if kind == b"string"]
             # Thousands of short ones, and a bitmap of many megabytes.
             heads = self._read([("GETRANGE", self._key(name), 0, _BYTES_AT_ONCE - 1) for name in texts])
             first = dict(zip(texts, cast("list[bytes]", heads), strict=True))
-            for name, kind, expires_ms in zip(some, kinds, expiries, strict=True):
+            for name, kind, expires_ms in zip(portion, kinds, expiries, strict=True):
                 if kind == b"string":
                     yield from self._pieces(name, max(0, expires_ms), first[name])
                 elif kind == b"list":
@@ -182,8 +183,8 @@ class SiteTransfer:
     def _elements(self, name: str, expires_ms: int) -> Iterator[_Part]:
         before = 0
         while True:
-            [some] = self._read([("LRANGE", self._key(name), before, before + _VALUES_AT_ONCE - 1)])
-            values = cast("list[bytes]", some)
+            [reply] = self._read([("LRANGE", self._key(name), before, before + _VALUES_AT_ONCE - 1)])
+            values = cast("list[bytes]", reply)
             if not values:
                 return
             yield _Part(name, "list", expires_ms, before, values)
@@ -207,24 +208,29 @@ class SiteTransfer:
             members = [f"{self._site} {board}" for board in boards]
             for kind in ("boards", "fulls"):
                 [scores] = self._read([("ZMSCORE", self._key(kind), *members)])
-                terms = self._read([("HMGET", self._key(f"{key}:board:{board}"), "line", "held") for board in boards])
-                planned: list[str | bytes] = []
-                for board, score, (line, held) in zip(
-                    boards, cast("list[bytes | None]", scores), cast("list[list[bytes | None]]", terms), strict=True
-                ):
-                    if score is not None:
-                        planned += [board, score]
-                    elif kind == "boards" and line and not held:
-                        planned += [board, str(now_ms)]
+                plan = dict(zip(boards, cast("list[bytes | None]", scores), strict=True))
+                if kind == "boards":
+                    plan |= dict.fromkeys(self._due_again(plan), str(now_ms).encode())
+                planned = [(board, score) for board, score in plan.items() if score is not None]
                 if planned:
-                    yield _Part(f"{key}:moved_{kind}", "zset", 0, 0, planned)
+                    yield _Part(f"{key}:moved_{kind}", "zset", 0, 0, list(chain.from_iterable(planned)))
+
+    def _due_again(self, scores: Mapping[str, bytes | None]) -> Iterator[str]:
+        """Yield the boards without a score that have a line and that no operator holds."""
+        key, boards = f"s:{self._site}:board", [board for board, score in scores.items() if score is None]
+        terms = self._read([("HMGET", self._key(f"{key}:{board}"), "line", "held") for board in boards])
+        for board, (line, held) in zip(boards, cast("list[list[bytes | None]]", terms), strict=True):
+            if line and not held:
+                yield board
 
     def _write(self, parts: Iterator[_Part]) -> None:
         waiting: list[_Part] = []
         size = 0
         for part in parts:
             added = sum(len(value) for value in part.values if isinstance(value, (bytes, str)))
-            if waiting and (size + added > _BYTES_AT_ONCE or sum(len(one.values) for one in waiting) > _VALUES_AT_ONCE):
+            if waiting and (
+                size + added > _BYTES_AT_ONCE or sum(len(packed.values) for packed in waiting) > _VALUES_AT_ONCE
+            ):
                 self._flush(waiting)
                 waiting, size = [], 0
             waiting.append(part)
@@ -233,7 +239,9 @@ class SiteTransfer:
             self._flush(waiting)
 
     def _flush(self, parts: Sequence[_Part]) -> None:
-        self._call(self._target, Verb.COPY_KEYS, self._role, *(one for part in parts for one in part.arguments))
+        self._call(
+            self._target, Verb.COPY_KEYS, self._role, *(argument for part in parts for argument in part.arguments)
+        )
         self._renew()
 
     def _drop(self, frontier: Frontier, names: Sequence[str], moved_to: str) -> None:

@@ -151,8 +151,8 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
     pipe.xrange(keys.outbox, count=1)
     pipe.hgetall(keys.facts)
     pipe.zrange(keys.births, 0, _MOST_PROCESSES, withscores=True)
-    stats, outbox, alive, serves, forgotten, info, starts, claims, rejected, halted, only, *others = pipe.execute()
-    reads, oldest, facts, births = others
+    stats, outbox, alive, serves, forgotten, info, starts, claims, rejected, halted, only, *rest = pipe.execute()
+    reads, oldest, facts, births = rest
     counters = {name.decode(): int(value) for name, value in stats.items()}
     sizes = queue_sizes(client, queues)
     # Most installations draw no pages, and need no worker for that.
@@ -168,7 +168,9 @@ def read_health(client: redis.Redis, keys: Keys, queues: Iterable[str], late_ms:
         queues=sizes,
         outbox=outbox,
         processes=tuple(
-            _process(name.decode(), int(at), [one.get(name, b"").decode() for one in (serves, reads, facts)], born)
+            _process(
+                name.decode(), int(at), [fields.get(name, b"").decode() for fields in (serves, reads, facts)], born
+            )
             for name, at in alive
         ),
         process_health=process_health,

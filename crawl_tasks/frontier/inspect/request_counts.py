@@ -178,7 +178,7 @@ def _boards(words: Sequence[str], unwatched: Sequence[UnwatchedBoard]) -> ScanCo
     if not unwatched:
         return boards
     parked, dead, held = (
-        sum(one.trouble is trouble for one in unwatched)
+        sum(board.trouble is trouble for board in unwatched)
         for trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD, UnwatchedState.HELD)
     )
     # The ledger counts a parked board as overdue too, since its scan never ends.

@@ -108,8 +108,8 @@ def patterns_in(codes: Iterable[str]) -> dict[str, dict[str, str]]:
     Raises:
         KeyError: a text has no such field.
     """
-    found: dict[str, dict[str, str]] = {text: {} for text in TEXTS}
+    patterns: dict[str, dict[str, str]] = {text: {} for text in TEXTS}
     for code in codes:
         for text, names in re.findall(rf"\bWIRE\.({'|'.join(TEXTS)})\.(\w+)", code):
-            found[text][names] = pattern(text, names)
-    return found
+            patterns[text][names] = pattern(text, names)
+    return patterns
