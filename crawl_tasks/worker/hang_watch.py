@@ -98,7 +98,7 @@ class HangWatch:
     def look(self) -> None:
         """Fail the pages that are about to outlive their leases, once each, with the stacks in the log."""
         in_hand = list(self._pages.in_hand.items())
-        overdue = [one for one in in_hand if self._hung.get(one[0]) is not one[1].lease and is_overdue(one[1])]
+        overdue = [held for held in in_hand if self._hung.get(held[0]) is not held[1].lease and is_overdue(held[1])]
         frames = stacks() if overdue else {}
         for thread, page in overdue:
             if is_at_work(frame := frames.get(thread)):
@@ -175,21 +175,21 @@ def is_at_work(frame: FrameType | None) -> bool:
 
 def _function_in(frame: FrameType | None) -> str:
     """Return the place of the function that our code called, as in "parse, line 7 of forum.py"."""
-    found = frame
+    called = frame
     while frame is not None and not str(frame.f_globals.get("__name__")).startswith(_OURS):
-        found, frame = frame, frame.f_back
-    if found is None:
+        called, frame = frame, frame.f_back
+    if called is None:
         return "an unknown place"
-    return f"{found.f_code.co_qualname}, line {found.f_lineno} of {found.f_code.co_filename}"
+    return f"{called.f_code.co_qualname}, line {called.f_lineno} of {called.f_code.co_filename}"
 
 
 def _traceback_of(frame: FrameType | None) -> TracebackType | None:
     """Return the present stack of a thread as a traceback, which all log formats write in full."""
-    found: TracebackType | None = None
+    traceback: TracebackType | None = None
     while frame is not None:
-        found = TracebackType(found, frame, max(0, frame.f_lasti), frame.f_lineno)
+        traceback = TracebackType(traceback, frame, max(0, frame.f_lasti), frame.f_lineno)
         frame = frame.f_back
-    return found
+    return traceback
 
 
 def is_overdue(page: LeasedPage) -> bool:

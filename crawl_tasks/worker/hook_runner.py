@@ -123,7 +123,7 @@ class HookRunner:
         # A thread that was left behind and goes on after all finds another number, and ends.
         while number == self._threads:
             site, event, function, values = self._waiting.get()
-            self._busy = mine = (self._clock(), site, function)
+            self._busy = turn = (self._clock(), site, function)
             call: Callable[..., object] | None = None
             try:
                 call, wanted = find_function(function, f"{site}: hooks.{event}", OFFERED[event])
@@ -135,6 +135,6 @@ class HookRunner:
                 count(site, "hook_failed")
                 log.debug("hook failed", exc_info=True)
                 self._outage.fail(Crashed(f"{site}: {event}: {failure_text(error, call)}") if call else error)
-            if self._busy is mine:
+            if self._busy is turn:
                 self._busy = None
             self._waiting.task_done()

@@ -119,9 +119,9 @@ class LedgerWatch:
         """Hand Redis the decisions that it has forgotten, as in a failover."""
         cells = {name: each.cell for each in self._cells for name in each.sites.names()}
         decisions = store.decisions(self._frontier.ledger)
-        unknown = {one.site for one in decisions} - cells.keys()
+        unknown = {decision.site for decision in decisions} - cells.keys()
         cells |= {site: self._cells.home(site).cell for site in unknown}
-        of_cell = (one for one in decisions if cells[one.site] == self._frontier.cell)
+        of_cell = (decision for decision in decisions if cells[decision.site] == self._frontier.cell)
         if restored := self._admin.decisions.restore(of_cell):
             log.warning("decisions restored that Redis had forgotten", extra={"count": restored})
 

@@ -88,10 +88,8 @@ class PageCommit:
         chain: Chain | None,
     ) -> str:
         """Commit a page that was read, hand the next one to the chain, and tell the hooks. Return the outcome."""
-        hooks, name, outcome = site.site.hooks, site.site.name, ""
-        if page.is_unchanged or parsed.is_cut:
-            kind = CommitOutcome.UNCHANGED if page.is_unchanged else CommitOutcome.CUT
-            outcome = kind.of(lease.request.stage)
+        hooks, name = site.site.hooks, site.site.name
+        outcome = _outcome_of(lease.request.stage, page, parsed)
         is_revalidated = site.site.revalidate and not page.is_rendered
         validator = validator_of(lease.request, page, parsed) if is_revalidated else ""
         is_debugged = log.isEnabledFor(logging.DEBUG)
@@ -123,19 +121,7 @@ class PageCommit:
             self._hooks.tell(name, hooks, "request_filtered", request=request, parent=lease.request)
         self._hooks.tell_idle(name, hooks, receipt.idle)
         if log.isEnabledFor(logging.INFO):
-            items = parsed.items
-            log.info(
-                "page",
-                extra={
-                    "status": page.status,
-                    "ms": page.elapsed_ms,
-                    "bytes": page.wire_bytes,
-                    "posts": len(items.posts),
-                    "comments": len(items.comments),
-                    "new": receipt.new,
-                    "known": receipt.known,
-                },
-            )
+            _log_page(page, parsed, receipt)
         return Outcome.DONE
 
     def give_back(self, lease: Lease) -> None:
@@ -145,9 +131,7 @@ class PageCommit:
     def fail(self, lease: Lease, error: PageError, timer: AttemptTimer) -> TaskResult:
         """End the lease of a page that failed, and return the outcome."""
         effort = timer.effort(error.status)
-        if is_hidden(lease.request, error) or (error.is_behind_login and error.fate is Fate.GONE):
-            # A firewall may refuse any one page, and a session may end unseen: it takes a second look, later.
-            error.fate = Fate.RETRY if lease.attempt == 1 else Fate.GONE
+        error.fate = _fate_of(lease, error)
         if error.fate is Fate.GONE or ends_walk(lease.request, error):
             headers = error.headers if timer.page is None else timer.page.headers
             at = seen_at(headers, lease, timer)
@@ -162,25 +146,18 @@ class PageCommit:
         failed = self.write(lease, timer, lambda: self._frontier.fail(lease, verdict, effort))
         if failed is None:
             return TaskResult(Outcome.LEASE_LOST, verdict.reason)
-        state = failed.state
-        log.log(
-            logging.INFO if verdict.scope is Scope.NOTHING else logging.WARNING,
-            "page failed",
-            extra={
-                "reason": verdict.reason,
-                "details": verdict.details,
-                "next": state.value,
-                "delay_ms": verdict.delay_ms if state is State.DELAYED else 0,
-            },
-        )
+        _log_failure(verdict, failed.state)
         if verdict.scope is not Scope.NOTHING:  # else the page comes again, as if nobody had taken it
             self._tell_failure(lease, verdict, failed)
-        # Kept for `crawl-tasks try NAME --kept`: the rules can be mended against the very page that they did not read.
         if verdict.says_nothing and timer.page is not None:
-            page = redacted(timer.page)
-            picture = self._fetcher.screenshot(page, lease.request.site)
-            self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, page, verdict.details, picture))
-        return TaskResult(Outcome(state.value), f"{verdict.reason}: {verdict.details}")
+            self._keep(lease, timer.page, verdict)
+        return TaskResult(Outcome(failed.state.value), f"{verdict.reason}: {verdict.details}")
+
+    def _keep(self, lease: Lease, page: Fetched, verdict: Verdict) -> None:
+        """Keep a page for `crawl-tasks try NAME --kept`: rules can be mended against a page that they did not read."""
+        page = redacted(page)
+        picture = self._fetcher.screenshot(page, lease.request.site)
+        self._frontier.kept_pages.keep(KeptPage(lease.rid, lease.request, page, verdict.details, picture))
 
     def _tell_failure(self, lease: Lease, verdict: Verdict, failed: FailResult) -> None:
         """Tell the hooks of the site, if the site can be compiled."""
@@ -188,8 +165,8 @@ class PageCommit:
             site = self._sites.open(lease.request.site, lease.site_version).site
         except CrawlError:
             return
-        told = {"reason": verdict.reason, "details": verdict.details, "state": failed.state.value}
-        self._hooks.tell(site.name, site.hooks, "page_failed", request=lease.request, **told)
+        fields = {"reason": verdict.reason, "details": verdict.details, "state": failed.state.value}
+        self._hooks.tell(site.name, site.hooks, "page_failed", request=lease.request, **fields)
         self._hooks.tell_idle(site.name, site.hooks, failed.idle)
 
     def _gone(self, lease: Lease, effort: Effort, at: float, *, is_there_less: bool) -> str:
@@ -214,3 +191,46 @@ def lost() -> str:
     """Log that a page's lease has ended, and return the outcome."""
     log.warning("lease lost before the commit, the page is somebody else's now")
     return Outcome.LEASE_LOST
+
+
+def _fate_of(lease: Lease, error: PageError) -> Fate:
+    """Return the fate of a failed page."""
+    if is_hidden(lease.request, error) or (error.is_behind_login and error.fate is Fate.GONE):
+        # A firewall may refuse any one page, and a session may end unseen: it takes a second look, later.
+        return Fate.RETRY if lease.attempt == 1 else Fate.GONE
+    return error.fate
+
+
+def _outcome_of(stage: Stage, page: Fetched, parsed: Parsed) -> str:
+    """Return the outcome that the ledger counts for a page, empty for a whole and new one."""
+    if page.is_unchanged:
+        return CommitOutcome.UNCHANGED.of(stage)
+    return CommitOutcome.CUT.of(stage) if parsed.is_cut else ""
+
+
+def _log_page(page: Fetched, parsed: Parsed, receipt: CommitResult) -> None:
+    log.info(
+        "page",
+        extra={
+            "status": page.status,
+            "ms": page.elapsed_ms,
+            "bytes": page.wire_bytes,
+            "posts": len(parsed.items.posts),
+            "comments": len(parsed.items.comments),
+            "new": receipt.new,
+            "known": receipt.known,
+        },
+    )
+
+
+def _log_failure(verdict: Verdict, state: State) -> None:
+    log.log(
+        logging.INFO if verdict.scope is Scope.NOTHING else logging.WARNING,
+        "page failed",
+        extra={
+            "reason": verdict.reason,
+            "details": verdict.details,
+            "next": state.value,
+            "delay_ms": verdict.delay_ms if state is State.DELAYED else 0,
+        },
+    )

@@ -102,8 +102,8 @@ class PageFetch:
             except PageError as error:
                 if exchanges:
                     # A refusal, or a page that is gone, is an answer. Without a status, the last exchange is no page.
-                    found = Fetched(exchanges[-1].url, error.status, error.headers, b"", 0.0)
-                    self._write(lease, site, timer, exchanges, found if error.status else None)
+                    refusal = Fetched(exchanges[-1].url, error.status, error.headers, b"", 0.0)
+                    self._write(lease, site, timer, exchanges, refusal if error.status else None)
                 raise
         self._write(lease, site, timer, exchanges, page)
         return page
@@ -121,9 +121,11 @@ class PageFetch:
         exchanges: list[RequestResponse],
         page: Fetched | None,
     ) -> None:
-        told = None if page is None else description(lease, _dated(page, lease, timer))
+        facts = None if page is None else description(lease, _dated(page, lease, timer))
         if self._archive is not None:
-            self._archive.write(site.site.name, exchanges, told, now=now(lease, timer), secret=site.site.secret_headers)
+            self._archive.write(
+                site.site.name, exchanges, facts, now=now(lease, timer), secret=site.site.secret_headers
+            )
 
 
 def _dated(page: Fetched, lease: Lease, timer: AttemptTimer) -> Fetched:

@@ -59,9 +59,9 @@ def read_page(
 
 def _without_cut_titles(items: Items) -> Items:
     """Return rows of a list without titles that it cuts: each scan would put these over those of the threads' pages."""
-    if not any(one.title and one.title.endswith(_CUT) for one in items.posts):
+    if not any(post.title and post.title.endswith(_CUT) for post in items.posts):
         return items
-    posts = (one._replace(title=None) if one.title and one.title.endswith(_CUT) else one for one in items.posts)
+    posts = (post._replace(title=None) if post.title and post.title.endswith(_CUT) else post for post in items.posts)
     return items._replace(posts=tuple(posts))
 
 
@@ -78,8 +78,8 @@ def _without_secrets(site: CompiledSite, lease: Lease, items: Items, page: Fetch
 def _marked(items: Items) -> Items:
     """Return items with the mark of those that only members see, which the store and exports keep."""
     return items._replace(
-        posts=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.posts),
-        comments=tuple(one._replace(extra={**(one.extra or {}), BEHIND_LOGIN: "true"}) for one in items.comments),
+        posts=tuple(item._replace(extra={**(item.extra or {}), BEHIND_LOGIN: "true"}) for item in items.posts),
+        comments=tuple(item._replace(extra={**(item.extra or {}), BEHIND_LOGIN: "true"}) for item in items.comments),
     )
 
 

@@ -7,10 +7,10 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import add, attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from crawl_tasks.errors import BackendError, ConfigError, DataRejected
 from crawl_tasks.frontier.admin.admin import Admin
@@ -19,10 +19,10 @@ from crawl_tasks.frontier.histogram import AGES_S, observed, packed
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.outbox import read_items
 from crawl_tasks.logs import OutageLog
-from crawl_tasks.model import Decision, Items, Request, StoredChange
-from crawl_tasks.model.reply_counts import CountRules
+from crawl_tasks.model import Items, Request, StoredChange
 from crawl_tasks.worker.hook_runner import HookRunner
-from crawl_tasks.worker.thread_watch import ThreadCount, ThreadWatch
+from crawl_tasks.worker.sink import Sink
+from crawl_tasks.worker.thread_watch import ThreadWatch
 
 if TYPE_CHECKING:
     from crawl_tasks.monitor.traces import Traces
@@ -40,47 +40,6 @@ NOTE_EVERY_S = 1.0
 
 MOST_BATCHES = 50
 """Batches that one task stores before its end, so that a shutdown never waits long."""
-
-
-class WriteResult(Protocol):
-    """The result of writing a batch."""
-
-    @property
-    def gains(self) -> Iterable[StoredChange]:
-        """Return the counts of new and changed items, by site and kind."""
-
-    @property
-    def asked(self) -> Sequence[Request]:
-        """Return the pages to fetch again, because full passes missed some of their items."""
-
-    @property
-    def change_id(self) -> int:
-        """Return the number of the change that the database made of it, 0 for none."""
-
-
-class Sink(Protocol):
-    """The destination of items: a `store.upsert.Store`, or another whose writes are atomic and idempotent."""
-
-    def write(self, batch: Sequence[Items], ledger: str, acked: int, /) -> WriteResult:
-        """Write the items of some pages in one transaction, for a ledger that knows of changes up to `acked`."""
-
-    def thread_counts(self, site: str, keys: Collection[str], rules: CountRules, /) -> Sequence[ThreadCount]:
-        """Return those of some threads that are at rest, with the replies that lists count and those stored."""
-
-    def decide(self, decisions: Sequence[Decision], ledger: str, /) -> None:
-        """Keep decisions of operators."""
-
-    def drawn(self, ledger: str, /) -> int:
-        """Return the greatest number of a batch that was noted as drawn from a ledger's outbox."""
-
-    def note_drawn(self, ledger: str, number: int, /) -> None:
-        """Note the number of a batch that was drawn."""
-
-    def kept_site(self, site: str, /) -> str | None:
-        """Return the kept text of a site, or None."""
-
-    def keep(self, site: str, text: str, epoch: str, ledger: str, /) -> bool:
-        """Keep the published text of a site and the name of its cell's ledger. Return whether no ledger was known."""
 
 
 class OutboxConsumer:
@@ -177,7 +136,7 @@ class OutboxConsumer:
     def _store_decisions(self, store: Sink) -> None:
         """Store the decisions of operators that the database lacks, with the sites and the name of their ledger."""
         while decisions := self._admin.decisions.unstored():
-            self._keep_sites(store, {one.site for one in decisions})
+            self._keep_sites(store, {decision.site for decision in decisions})
             store.decide(decisions, self._frontier.ledger)
             self._admin.decisions.ack(decisions)
 
@@ -279,11 +238,11 @@ class OutboxConsumer:
                 return [], {}, [], 0
             # The error of a database names no page. Bisection finds one bad page of 500 in 9 rounds.
             middle = len(batch) // 2
-            first, some, missed, before = self._write(store, batch[:middle], acked)
-            second, others, more, after = self._write(store, batch[middle:], acked)
-            sites = some.keys() | others.keys()
-            ids = {site: some.get(site, []) + others.get(site, []) for site in sites}
-            return first + second, ids, missed + more, max(before, after)
+            gains, ids, missed, before = self._write(store, batch[:middle], acked)
+            more_gains, more_ids, more_missed, after = self._write(store, batch[middle:], acked)
+            for site, page_ids in more_ids.items():
+                ids.setdefault(site, []).extend(page_ids)
+            return gains + more_gains, ids, missed + more_missed, max(before, after)
         stored: dict[str, list[bytes]] = {}
         for page_id, items in batch:
             stored.setdefault(items.site, []).append(page_id)
@@ -292,9 +251,9 @@ class OutboxConsumer:
     def _admit_missed(self, requests: Iterable[Request]) -> None:
         """Admit the pages whose items full passes missed, as far as the backlog has room."""
         # Pages beyond the limit are dropped, because the next full pass misses the same items and names them again.
-        for (site, wait_s), some in groupby(requests, key=attrgetter("site", "wait_s")):
+        for (site, wait_s), group in groupby(requests, key=attrgetter("site", "wait_s")):
             try:
-                self._frontier.admit(site, some, threshold=SITES_OWN, wait_s=wait_s)
+                self._frontier.admit(site, group, threshold=SITES_OWN, wait_s=wait_s)
             except ConfigError:
                 # The site was removed meanwhile. Its items are stored, and the batch must not fail for it.
                 log.warning("not asked for, the site is not published", extra={"site": site})

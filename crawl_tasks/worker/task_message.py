@@ -82,12 +82,12 @@ def request_of(message: TaskMessage, site: CompiledSite) -> Request:
     """
     key, page = message.key, message.page
     if message.url is not None:
-        found = site.addresses.read(message.url)
-        if found is None or found.stage is not message.stage:
+        target = site.addresses.read(message.url)
+        if target is None or target.stage is not message.stage:
             raise ConfigError(
                 f"{message.url} is no {message.stage.value} address of site {message.site}; see `identity` in its file"
             )
-        key, page = found.key, found.page
+        key, page = target.key, target.page
     if key is None:
         raise ConfigError(f"a {message.stage.value} task for site {message.site} needs an id or a url")
     priority = Priority.URGENT if message.priority is None else max(0, min(9, message.priority))

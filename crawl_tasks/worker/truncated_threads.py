@@ -13,7 +13,7 @@ from crawl_tasks.model import Fetched, Lease, Parsed, Stage
 from crawl_tasks.model.own_counters import count
 from crawl_tasks.model.reply_counts import is_short
 from crawl_tasks.registry.site_registry import CompiledSite
-from crawl_tasks.worker.page_validation import listed_replies
+from crawl_tasks.worker.page_findings import listed_replies
 
 log = logging.getLogger(__name__)
 
