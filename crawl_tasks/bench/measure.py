@@ -57,11 +57,11 @@ def _say(line: str) -> None:
 def _faults(cost: Cost) -> list[str]:
     faults = [cost.counts.imbalance()] if not cost.counts.is_balanced else []
     with Store(f"sqlite:///{cost.database}") as store:
-        for kind, found in compare_with_truth(store, cost.counts.site, cost.truth).items():
-            if not found.is_equal:
+        for kind, comparison in compare_with_truth(store, cost.counts.site, cost.truth).items():
+            if not comparison.is_equal:
                 faults.append(
-                    f"{kind}: {found.missing} missing, {found.surplus} surplus, differing {dict(found.differing)};"
-                    f" {'; '.join(found.examples[:3])}"
+                    f"{kind}: {comparison.missing} missing, {comparison.surplus} surplus,"
+                    f" differing {dict(comparison.differing)}; {'; '.join(comparison.examples[:3])}"
                 )
     twice = [*needless_requests(cost.request_log)]
     if twice:

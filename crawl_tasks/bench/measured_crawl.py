@@ -215,7 +215,7 @@ def _follow(frontier: Frontier, site: str, crew: Supervisor, processes: list[psu
         crew.watch()
         counts = Inspector(frontier).count_requests(site)
         waiting = frontier.outbox.size()
-        peak = max(peak, sum(one.memory_info().rss for process in processes for one in _tree(process)))
+        peak = max(peak, sum(child.memory_info().rss for process in processes for child in _tree(process)))
         if counts.open == 0 and waiting == 0:
             return peak
         if counts.done - waiting != last:
@@ -230,7 +230,7 @@ def _tree(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _cpu(process: psutil.Process) -> float:
-    times = [one.cpu_times() for one in _tree(process)]
+    times = [child.cpu_times() for child in _tree(process)]
     return sum(t.user + t.system for t in times)
 
 

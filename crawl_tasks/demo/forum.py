@@ -111,10 +111,10 @@ class DemoForum:
 
     def _render(self, edition: _Generation, path: str) -> Answer:
         path = path.partition("?")[0]
-        found = _PATH.fullmatch(path)
-        if found is None:
+        match = _PATH.fullmatch(path)
+        if match is None:
             return self._other(edition, path)
-        kind, board_or_post, page, post = found.groups()
+        kind, board_or_post, page, post = match.groups()
         if kind == "list":
             return self._list(edition, board_or_post, int(page))
         thread = edition.world.threads.get(post or board_or_post)

@@ -59,13 +59,13 @@ class HttpConnection(asyncio.Protocol):
         """Answer the requests in the buffer, up to the first that takes time."""
         while self._buffer and self._visit is None and self._transport and not self._transport.is_closing():
             try:
-                found = read_call(self._buffer)
+                parsed = read_call(self._buffer)
             except BadRequestError as error:
                 self._refuse(error.status)
                 return
-            if found is None:
+            if parsed is None:
                 return
-            call, length = found
+            call, length = parsed
             self._buffer = self._buffer[length:]
             self._take(call)
 

@@ -63,10 +63,10 @@ def compare(expected: Mapping[str, Row], stored: Mapping[str, Row]) -> Compariso
     examples = [f"missing {key}" for key in sorted(missing)] + [f"surplus {key}" for key in sorted(surplus)]
     for key in sorted(expected.keys() & stored.keys()):
         for name, value in expected[key].items():
-            found = stored[key].get(name)
-            if found != value:
+            present = stored[key].get(name)
+            if present != value:
                 differing[name] += 1
-                examples.append(f"{key} {name}: {found!r:.200} should be {value!r:.200}")
+                examples.append(f"{key} {name}: {present!r:.200} should be {value!r:.200}")
     return Comparison(
         len(expected), len(stored), len(missing), len(surplus), dict(differing), tuple(examples[:MOST_EXAMPLES])
     )
@@ -90,26 +90,26 @@ def _posts(store: Store, site: str) -> dict[str, Row]:
     lists: dict[str, list[str]] = {}
     for post_id, forum_id in _select(store, "post_id, forum_id", "memberships", site):
         lists.setdefault(str(post_id), []).append(str(forum_id))
-    found: dict[str, Row] = {}
+    posts: dict[str, Row] = {}
     for key, extra, *values in _select(store, f"post_id, extra, {', '.join(POST_FIELDS)}", "posts", site):
         row = dict(zip(POST_FIELDS, values, strict=True))
-        found[str(key)] = {
+        posts[str(key)] = {
             **row,
             "body": spelled(row["body"]),
             "state": row["state"] or "normal",
             "edits": int(json.loads(str(extra or "{}")).get("edits", 0)),
             "forum_ids": tuple(sorted(lists.get(str(key), []))),
         }
-    return found
+    return posts
 
 
 def _comments(store: Store, site: str) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+    comments: dict[str, Row] = {}
     columns = f"post_id, comment_id, {', '.join(COMMENT_FIELDS)}"
     for post_id, comment_id, *values in _select(store, columns, "comments", site):
         row = dict(zip(COMMENT_FIELDS, values, strict=True))
-        found[f"{post_id}/{comment_id}"] = {**row, "body": spelled(row["body"]), "state": row["state"] or "normal"}
-    return found
+        comments[f"{post_id}/{comment_id}"] = {**row, "body": spelled(row["body"]), "state": row["state"] or "normal"}
+    return comments
 
 
 def _select(store: Store, columns: str, table: str, site: str) -> Iterator[tuple[Value, ...]]:

@@ -34,11 +34,11 @@ def slowest_pages(directory: Path, since_ms: int, most: int = 20) -> list[PageLo
 def _pages(file: Path, since: str) -> Iterator[PageLog]:
     with file.open(encoding="utf-8", errors="replace") as log:
         for line in log:
-            found = _IS_PAGE.match(line)
-            if found is None or (found[1] or found[2]) < since:
+            match = _IS_PAGE.match(line)
+            if match is None or (match[1] or match[2]) < since:
                 continue
             try:
-                fields = json.loads(line) if found[2] else dict(_PAIR.findall(line))
+                fields = json.loads(line) if match[2] else dict(_PAIR.findall(line))
                 address = fields["url"]
                 address = json.loads(address) if address.startswith('"') else address
                 yield PageLog(fields["site"], fields["stage"], int(fields["ms"]), address)

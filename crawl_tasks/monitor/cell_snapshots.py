@@ -98,7 +98,7 @@ def snapshot_cells(cells: Cells, sites: Mapping[str, Frontier] | None = None) ->
     """
 
     def take(frontier: Frontier) -> Snapshot:
-        names = frontier.sites.names() if sites is None else [name for name, one in sites.items() if one is frontier]
+        names = frontier.sites.names() if sites is None else [name for name, home in sites.items() if home is frontier]
         # Without names a snapshot would be of all sites.
         taken = take_snapshot(frontier, names)
         return taken if names else Snapshot((), taken.health, taken.cell)
@@ -149,38 +149,38 @@ def _joined(all_: Sequence[Health]) -> Health:
         return sum(map(value, all_))
 
     def counted(value: Callable[[Health], Mapping[str, int]]) -> Mapping[str, int]:
-        return sum((Counter(value(one)) for one in all_), Counter[str]())
+        return sum((Counter(value(health)) for health in all_), Counter[str]())
 
-    def told(value: Callable[[Health], str]) -> str:
+    def texts(value: Callable[[Health], str]) -> str:
         return "; ".join(dict.fromkeys(filter(None, map(value, all_))))
 
-    limits = [one.max_memory_bytes for one in all_]
+    limits = [health.max_memory_bytes for health in all_]
     return Health(
-        at_ms=max(one.at_ms for one in all_),
-        counters=counted(lambda one: one.counters),
-        queues={name: sum(one.queues.get(name, 0) for one in all_) for name in all_[0].queues},
-        outbox=total(lambda one: one.outbox),
-        processes=tuple(process for one in all_ for process in one.processes),
-        produced_at_ms=min(one.produced_at_ms for one in all_),
-        forgotten=tuple(board for one in all_ for board in one.forgotten),
-        memory_bytes=total(lambda one: one.memory_bytes),
+        at_ms=max(health.at_ms for health in all_),
+        counters=counted(lambda health: health.counters),
+        queues={name: sum(health.queues.get(name, 0) for health in all_) for name in all_[0].queues},
+        outbox=total(lambda health: health.outbox),
+        processes=tuple(process for health in all_ for process in health.processes),
+        produced_at_ms=min(health.produced_at_ms for health in all_),
+        forgotten=tuple(board for health in all_ for board in health.forgotten),
+        memory_bytes=total(lambda health: health.memory_bytes),
         # Without a limit in one cell there is none for all.
         max_memory_bytes=sum(limits) if all(limits) else 0,
-        starts=counted(lambda one: one.starts),
-        claims=total(lambda one: one.claims),
-        rejected=total(lambda one: one.rejected),
-        halted=told(lambda one: one.halted),
-        only=tuple(sorted({name for one in all_ for name in one.only})),
-        eviction=told(lambda one: one.eviction),
-        oldest_item_at_ms=min(filter(None, (one.oldest_item_at_ms for one in all_)), default=0),
-        outbox_max=total(lambda one: one.outbox_max),
-        refusal=told(lambda one: one.refusal),
-        process_health=_joined_processes([one.process_health for one in all_]),
+        starts=counted(lambda health: health.starts),
+        claims=total(lambda health: health.claims),
+        rejected=total(lambda health: health.rejected),
+        halted=texts(lambda health: health.halted),
+        only=tuple(sorted({name for health in all_ for name in health.only})),
+        eviction=texts(lambda health: health.eviction),
+        oldest_item_at_ms=min(filter(None, (health.oldest_item_at_ms for health in all_)), default=0),
+        outbox_max=total(lambda health: health.outbox_max),
+        refusal=texts(lambda health: health.refusal),
+        process_health=_joined_processes([health.process_health for health in all_]),
     )
 
 
 def _joined_processes(all_: Sequence[ProcessHealth]) -> ProcessHealth:
     # A sender of alerts notes its looks in one cell, and in another one while that is away.
-    last = max(all_, key=lambda one: one.alerts_at_ms)
-    births = {name: at for one in all_ for name, at in one.births.items()}
-    return replace(last, births=births, starts=sum(one.starts for one in all_))
+    last = max(all_, key=lambda health: health.alerts_at_ms)
+    births = {name: at for health in all_ for name, at in health.births.items()}
+    return replace(last, births=births, starts=sum(health.starts for health in all_))

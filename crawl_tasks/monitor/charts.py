@@ -88,14 +88,14 @@ def _under_pointer(series: Sequence[tuple[str, Sequence[float | None]]], moments
     places, wide = _places(moments[:count], PLOT[0] - _LEFT - 2)
     strips = []
     for position, (moment, place) in enumerate(zip(moments, places, strict=False)):
-        told = ", ".join(
+        label = ", ".join(
             f"{name} {number(values[position])}{unit}" for name, values in series if position < len(values)
         )
         x = max(_LEFT, _LEFT + place - wide / 2)
         at = datetime.fromtimestamp(moment / 1000, UTC)
         strips.append(
             f'<rect class="at" x="{x:.1f}" y="{_TOP}" width="{wide:.1f}" height="{PLOT[1] - _BOTTOM - _TOP}">'
-            f"<title>{escape(f'{at:%H:%M} {told}')}</title></rect>"
+            f"<title>{escape(f'{at:%H:%M} {label}')}</title></rect>"
         )
     return "".join(strips)
 

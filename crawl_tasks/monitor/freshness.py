@@ -56,12 +56,12 @@ class Freshness:
 
     def __str__(self) -> str:
         goal = duration(self.goal_s)
-        said = gettext("{share:.0%} of new replies are expected within {goal}", share=self.in_time, goal=goal)
+        text = gettext("{share:.0%} of new replies are expected within {goal}", share=self.in_time, goal=goal)
         if self.is_quiet:
-            said = gettext("less than one new reply a day is expected; the goal is {goal}", goal=goal)
+            text = gettext("less than one new reply a day is expected; the goal is {goal}", goal=goal)
         if not self.is_met:
-            said += gettext(", 95 % need about {count:.2g} list requests a second", count=self.requests_needed_s)
-        return said + gettext("; the budget is {count:.2g}", count=self.requests_s)
+            text += gettext(", 95 % need about {count:.2g} list requests a second", count=self.requests_needed_s)
+        return text + gettext("; the budget is {count:.2g}", count=self.requests_s)
 
 
 def read_freshness(fields: Mapping[str, str], stats: Mapping[str, int]) -> Freshness | None:
@@ -69,11 +69,11 @@ def read_freshness(fields: Mapping[str, str], stats: Mapping[str, int]) -> Fresh
     requests_h, goal_h, *_ = [*fields.get("freshness", "").split(), "", ""]
     if not requests_h:
         return None
-    _, _, _, rate, found = map(float, fields.get("pulse", "0 0 0 0 0").split())
+    _, _, _, rate, timely = map(float, fields.get("pulse", "0 0 0 0 0").split())
     return Freshness(
         goal_s=float(goal_h) * 3600,
         requests_s=float(requests_h) / 3600,
-        in_time=found / rate if rate else 0.0,
+        in_time=timely / rate if rate else 0.0,
         items_h=rate,
         news_found=stats.get("news:found", 0),
         news_missed=stats.get("news:missed", 0),
@@ -93,6 +93,6 @@ def expected_delay_s(rates: Sequence[tuple[float, float]], share: float) -> floa
     low, high = 0.0, max(interval_s for _, interval_s in rates)
     for _ in range(40):
         middle = (low + high) / 2
-        found = sum(rate * min(1.0, middle / interval_s) for rate, interval_s in rates)
-        low, high = (middle, high) if found < share * total else (low, middle)
+        timely = sum(rate * min(1.0, middle / interval_s) for rate, interval_s in rates)
+        low, high = (middle, high) if timely < share * total else (low, middle)
     return high

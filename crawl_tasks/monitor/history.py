@@ -71,7 +71,9 @@ class History:
 
     def packed(self) -> bytes:
         """Return the last reading of each site as one text, for `restore`."""
-        return zlib.compress(orjson.dumps({name: _row(some[-1]) for name, some in self._readings.items() if some}))
+        return zlib.compress(
+            orjson.dumps({name: _row(readings[-1]) for name, readings in self._readings.items() if readings})
+        )
 
     def restore(self, texts: Iterable[bytes]) -> None:
         """Begin with the readings that another process packed, oldest first. Texts of another version are left out."""
@@ -83,8 +85,8 @@ class History:
                 }
             except (zlib.error, LookupError, TypeError, ValueError):
                 continue
-            for name, one in read.items():
-                self._readings.setdefault(name, []).append(one)
+            for name, reading in read.items():
+                self._readings.setdefault(name, []).append(reading)
 
     def of(self, name: str = ALL) -> Sequence[Reading]:
         """Return the readings of a site, or of all together, oldest first."""
@@ -104,34 +106,34 @@ class History:
 
     def rate(self, name: str, count: Callable[[Reading], int]) -> float | None:
         """Return the rise of a counter per minute over the whole history, None before the second reading."""
-        some = self.of(name)
-        if len(some) < 2 or some[-1].at_ms == some[0].at_ms:
+        readings = self.of(name)
+        if len(readings) < 2 or readings[-1].at_ms == readings[0].at_ms:
             return None
-        return max(0, count(some[-1]) - count(some[0])) * 60_000 / (some[-1].at_ms - some[0].at_ms)
+        return max(0, count(readings[-1]) - count(readings[0])) * 60_000 / (readings[-1].at_ms - readings[0].at_ms)
 
     def freshness(self, name: str = ALL) -> Histogram | None:
         """Return the freshness of the items stored within the hour, None before the second reading."""
-        some = self.of(name)
-        return some[-1].freshness.since(some[0].freshness) if len(some) > 1 else None
+        readings = self.of(name)
+        return readings[-1].freshness.since(readings[0].freshness) if len(readings) > 1 else None
 
     def rose(self, name: str, count: Callable[[Reading], int]) -> int:
         """Return the rise of a counter within the hour."""
-        some = self.of(name)
-        return max(0, count(some[-1]) - count(some[0])) if some else 0
+        readings = self.of(name)
+        return max(0, count(readings[-1]) - count(readings[0])) if readings else 0
 
     def _add(self, name: str, now: Reading) -> None:
-        some = self._readings.setdefault(name, [])
+        readings = self._readings.setdefault(name, [])
         # The last reading moves on until its step is full, so that the newest numbers always show.
-        if len(some) > 1 and some[-1].at_ms - some[-2].at_ms < self._step_ms:
-            some.pop()
-        some.append(now)
+        if len(readings) > 1 and readings[-1].at_ms - readings[-2].at_ms < self._step_ms:
+            readings.pop()
+        readings.append(now)
 
     def _make_room(self) -> None:
         if self._is_whole:
             self._step_ms *= 2
         # Every second one from the first on, so that the beginning of a crawl stays on the chart.
-        for name, some in self._readings.items():
-            self._readings[name] = some[::2] if self._is_whole else some[-self._most :]
+        for name, readings in self._readings.items():
+            self._readings[name] = readings[::2] if self._is_whole else readings[-self._most :]
 
 
 def reading(site: SiteSnapshot, at_ms: int) -> Reading:
@@ -161,9 +163,9 @@ def total_reading(snapshot: Snapshot) -> Reading:
     )
 
 
-def _row(one: Reading) -> list[object]:
-    numbers = [one.at_ms, *one.stages, one.posts, one.comments, one.failed, one.open]
-    return [numbers, *([*histogram.counts, histogram.total] for histogram in (one.freshness, *one.fetch))]
+def _row(reading: Reading) -> list[object]:
+    numbers = [reading.at_ms, *reading.stages, reading.posts, reading.comments, reading.failed, reading.open]
+    return [numbers, *([*histogram.counts, histogram.total] for histogram in (reading.freshness, *reading.fetch))]
 
 
 def _reading(row: Sequence[Sequence[int]]) -> Reading:

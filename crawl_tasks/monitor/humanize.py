@@ -18,5 +18,5 @@ def duration(seconds: float | None) -> str:
     """Return a duration in the largest fitting unit, a dash for None."""
     if seconds is None:
         return "–"
-    unit, size, _ = next((one for one in UNITS if seconds < one[2]), UNITS[-1])
+    unit, size, _ = next((row for row in UNITS if seconds < row[2]), UNITS[-1])
     return gettext(unit, count=f"{seconds / size:.0f}")

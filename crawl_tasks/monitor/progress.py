@@ -111,8 +111,8 @@ class Progress:
     def _troubles(self, snapshot: Snapshot) -> list[str]:
         """Return the problems as lines, without missing processes where this command is still starting them."""
         current = CurrentProblems(snapshot)
-        shown = current.installation if self._is_onlooker else current.beside_processes
-        return [*(problem.summary for problem in shown), *troubles(snapshot, current)]
+        problems = current.installation if self._is_onlooker else current.beside_processes
+        return [*(problem.summary for problem in problems), *troubles(snapshot, current)]
 
 
 def fitting_table(title: str, snapshot: Snapshot, room: int) -> Table:

@@ -30,8 +30,8 @@ def snapshot_row(snapshot: Snapshot) -> dict[str, object]:
         "queues": dict(snapshot.queues),
         "workers": {queue: snapshot.workers_of(queue) for queue in snapshot.queues},
         "processes": [
-            {"name": one.name, "queues": one.queues, "version": one.version, "ahead_ms": one.ahead_ms}
-            for one in snapshot.processes
+            {"name": process.name, "queues": process.queues, "version": process.version, "ahead_ms": process.ahead_ms}
+            for process in snapshot.processes
         ],
         "workers_died": snapshot.died,
         "worker_starts": snapshot.health.process_health.starts,
@@ -72,7 +72,7 @@ def site_row(site: SiteSnapshot) -> dict[str, object]:
         "lost_messages": counts.count("lost"),
         "stages": {stage.value: _numbers(counts.stages[stage]) for stage in Stage},
         "boards": {**_numbers(site.boards), "on_time": site.boards.on_time},
-        "unwatched_boards": [one._asdict() for one in counts.unwatched],
+        "unwatched_boards": [board._asdict() for board in counts.unwatched],
         "failed_in_a_row": site.failed_in_a_row,
         "no_page_since_ms": site.failing.since_ms,
         "further_requests": site.stat("further"),
@@ -112,7 +112,7 @@ def site_detail(
         **site_row(site),
         "board_states": [board_row(board) for board in boards],
         "recent_pages": [asdict(page) for page in pages],
-        "failed_requests": [{**asdict(one), "request": one.request._asdict()} for one in failed],
+        "failed_requests": [{**asdict(failure), "request": failure.request._asdict()} for failure in failed],
     }
 
 

@@ -176,13 +176,17 @@ class SiteSnapshot:
     def troubles(self, trouble: UnwatchedState) -> list[UnwatchedBoard]:
         """Return the boards that nobody watches for one reason, about a hundred at most."""
         boards = self.counts.unwatched
-        return [one for one in boards if one.trouble is trouble] if boards else []
+        return [board for board in boards if board.trouble is trouble] if boards else []
 
     @property
     def unread(self) -> list[UnwatchedBoard]:
         """Return the boards whose first page was given up."""
         boards = self.counts.unwatched
-        return [one for one in boards if one.trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD)] if boards else []
+        return (
+            [board for board in boards if board.trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD)]
+            if boards
+            else []
+        )
 
     def own_failures(self, now_ms: int) -> tuple[int, int, str] | None:
         """Return how often the site's own functions failed lately, since when (ms), and which counters tell of it."""
@@ -200,7 +204,7 @@ class SiteSnapshot:
 
     def held_s(self, now_ms: int) -> float:
         """Return for how many seconds an operator has held the board that is held longest, 0 where none is."""
-        since = min((one.since_ms for one in self.troubles(UnwatchedState.HELD)), default=now_ms)
+        since = min((board.since_ms for board in self.troubles(UnwatchedState.HELD)), default=now_ms)
         return max(0, now_ms - since) / 1000
 
     def stopped_s(self, now_ms: int) -> float:

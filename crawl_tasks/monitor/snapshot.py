@@ -134,8 +134,8 @@ class Snapshot:
             return silent_ms <= REPLACED_MS
         host = process.name.rpartition(":")[0]
         return not any(
-            one.born_ms > process.at_ms and one.queues == process.queues and one.name.rpartition(":")[0] == host
-            for one in self.health.processes
+            other.born_ms > process.at_ms and other.queues == process.queues and other.name.rpartition(":")[0] == host
+            for other in self.health.processes
         )
 
     @property

@@ -43,9 +43,9 @@ def recent() -> History:
 
 def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE, sort: str = "pages") -> Table:
     """Return the table of sites, the greatest of the column `sort` first, for a terminal of `width` characters."""
-    shown = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
+    count = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
-    for name in list(COLUMNS.values())[:shown]:
+    for name in list(COLUMNS.values())[:count]:
         table.add_column(
             gettext(name), justify="left" if name == "site" else "right", no_wrap=name != "site", overflow="fold"
         )
@@ -55,7 +55,7 @@ def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE
     current = CurrentProblems(snapshot)
     for site in greatest[:most]:
         problem = next(iter(current.of(site)), None)
-        cells = _cells(site, snapshot, history)[:shown]
+        cells = _cells(site, snapshot, history)[:count]
         advice, style = (
             (problem.advice(site.name), STYLES[problem.severity])
             if problem

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from crawl_tasks.errors import RedisUnreachable
 from crawl_tasks.frontier.cells import Cells
 from crawl_tasks.frontier.frontier import Frontier
+from crawl_tasks.frontier.inspect.reads import Process
 from crawl_tasks.frontier.inspect.request_counts import RequestCounts
 from crawl_tasks.monitor.cell_snapshots import snapshot_cells
 from crawl_tasks.monitor.humanize import counted
@@ -61,17 +62,21 @@ def examine(
         for result in examine_redis(frontier, settings):
             yield result._replace(cell=frontier.cell) if isinstance(result, Problem) else result
     if snapshot.processes:
-        workers = counted(len(snapshot.processes), "worker")
-        versions = ", ".join(sorted({process.version for process in snapshot.processes if process.version}))
-        text = gettext("{workers} alive, version {version}" if versions else "{workers} alive", workers=workers,
-                       version=versions)  # fmt: skip
-        yield Fact("workers", text)
+        yield _workers(snapshot.processes)
     yield from find_problems(snapshot)
     yield from examine_published(settings, snapshot)
     yield from examine_places(cells)
     if deep and not any(is_unusable(result) for result in machine):
         with Store(settings.database_url) as store:
             yield from _look_deep(cells, store, list(chosen.items()) if chosen else [], mend=mend)
+
+
+def _workers(processes: Sequence[Process]) -> Fact:
+    """Return how many workers are alive, and their versions."""
+    versions = ", ".join(sorted({process.version for process in processes if process.version}))
+    text = gettext("{workers} alive, version {version}" if versions else "{workers} alive",
+                   workers=counted(len(processes), "worker"), version=versions)  # fmt: skip
+    return Fact("workers", text)
 
 
 def _look_deep(cells: Cells, store: Store, chosen: list[tuple[str, Frontier]], *, mend: bool) -> Iterator[Result]:

@@ -187,44 +187,67 @@ def watch(local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCount
         BackendError: Redis or the database was away for too long.
         CrawlError: a necessary process died.
     """
-    names = [site.name for site in plan.sites]
-    only = OnlySites(local.cells, names, progress.say)
-    answered = time.monotonic()
-    watchdog = ProgressWatchdog()
-    reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
+    watch = _Watch(local, plan, start, stored, progress)
     while True:
         local.supervisor.watch()
+        if (finish := watch.look()) is not None:
+            return finish
+        time.sleep(LOOK_EVERY_S)
+
+
+class _Watch:
+    """The looks at a crawl that goes on, each with its screen."""
+
+    def __init__(
+        self, local: LocalEnvironment, plan: Plan, start: Start, stored: StoredCounts, progress: ProgressReport
+    ) -> None:
+        self._local, self._plan, self._start, self._stored, self._progress = local, plan, start, stored, progress
+        self._names: Sequence[str] = [site.name for site in plan.sites]
+        self._only = OnlySites(local.cells, self._names, progress.say)
+        self._answered = time.monotonic()
+        self._watchdog = ProgressWatchdog()
+        self._reasons = ProblemLog(local.settings.state_dir, ErrorLogs(local.supervisor.log_dir))
+
+    def look(self) -> Finish | None:
+        """Show the progress. Return how the crawl has ended, None while it goes on."""
         try:
-            snapshot = snapshot_cells(local.cells, local.cells.find(names))
-            if plan.has_workers:
-                only.renew(snapshot.processes, local.supervisor.pids())
-            keep_marks(local.cells, snapshot)
-            progress.show(snapshot, stored.lately())
-            if plan.until_idle and is_idle(snapshot, local.cells, start.snapshot.at_ms, plan.scanned):
-                return Finish.IDLE
-            watchdog.note(snapshot)
-            gives_up = plan.until_idle and watchdog.gives_up(snapshot)
-            if watchdog.is_still(snapshot):
-                for line in reasons.news(snapshot, with_processes=gives_up):
-                    progress.say(gettext("nothing moves: {reason}", reason=line))
-            if gives_up:
-                return Finish.STANDSTILL
-            answered = time.monotonic()
+            finish = self._look()
         except BackendError as error:
             # A restart of Redis or the database takes seconds. The workers wait that out, and so does the screen.
-            if time.monotonic() - answered > SILENCE_ALLOWED_S:
+            if time.monotonic() - self._answered > SILENCE_ALLOWED_S:
                 raise
-            for line in reasons.unsaid([str(error)]):
-                progress.say(gettext("waiting: {reason}", reason=line))
+            self._wait(str(error))
         except ConfigError as error:
-            names = still_wanted(local.cells, names)
-            if not names:
-                progress.say(f"{error}; an operator removed what this run crawls")
+            self._names = still_wanted(self._local.cells, self._names)
+            if not self._names:
+                self._progress.say(f"{error}; an operator removed what this run crawls")
                 return Finish.IDLE
             # Redis was emptied. Nothing is lost that the database knows, so the run waits for its recovery.
-            for line in reasons.unsaid([f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}"]):
-                progress.say(gettext("waiting: {reason}", reason=line))
-        time.sleep(LOOK_EVERY_S)
+            self._wait(f"{error}. {LOST_LEDGER}; run: {HOW_TO_RECOVER}")
+        else:
+            self._answered = time.monotonic()
+            return finish
+        return None
+
+    def _look(self) -> Finish | None:
+        cells, until_idle = self._local.cells, self._plan.until_idle
+        snapshot = snapshot_cells(cells, cells.find(self._names))
+        if self._plan.has_workers:
+            self._only.renew(snapshot.processes, self._local.supervisor.pids())
+        keep_marks(cells, snapshot)
+        self._progress.show(snapshot, self._stored.lately())
+        if until_idle and is_idle(snapshot, cells, self._start.snapshot.at_ms, self._plan.scanned):
+            return Finish.IDLE
+        self._watchdog.note(snapshot)
+        gives_up = until_idle and self._watchdog.gives_up(snapshot)
+        if self._watchdog.is_still(snapshot):
+            for line in self._reasons.news(snapshot, with_processes=gives_up):
+                self._progress.say(gettext("nothing moves: {reason}", reason=line))
+        return Finish.STANDSTILL if gives_up else None
+
+    def _wait(self, reason: str) -> None:
+        for line in self._reasons.unsaid([reason]):
+            self._progress.say(gettext("waiting: {reason}", reason=line))
 
 
 def still_wanted(cells: Cells, names: Sequence[str]) -> list[str]:

@@ -27,15 +27,15 @@ class OnlySites:
     def renew(self, processes: Iterable[Process], own: Iterable[int]) -> None:
         """Keep the limit up, or end it beside workers other than those with the process ids `own`."""
         names = {f"{socket.gethostname()}:{pid}" for pid in own}
-        others = [process.name for process in processes if process.name not in names]
-        if others and self._is_alone:
+        strangers = [process.name for process in processes if process.name not in names]
+        if strangers and self._is_alone:
             self._run_only((), 0)
             self._renew_at = 0.0
-            self._report(f"workers of others run as well ({', '.join(others[:3])}): all published sites are fetched")
-        if not others and time.monotonic() >= self._renew_at:
+            self._report(f"workers of others run as well ({', '.join(strangers[:3])}): all published sites are fetched")
+        if not strangers and time.monotonic() >= self._renew_at:
             self._run_only(self._sites, LASTS_MS)
             self._renew_at = time.monotonic() + RENEW_EVERY_S
-        self._is_alone = not others
+        self._is_alone = not strangers
 
     def _run_only(self, sites: Sequence[str], for_ms: int) -> None:
         for frontier in self._cells:

@@ -83,8 +83,8 @@ class SeedRun:
         with Store(database_url).open(create=False) as store:
             admitted, refused = self.ask_again(queries.read_by(store, site, version))
             if not admitted + refused:
-                others = ", ".join(queries.readers(store, site)) or "none that is known"
-                raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {others}")
+                versions = ", ".join(queries.readers(store, site)) or "none that is known"
+                raise ConfigError(f"no page of {site} was read by {version!r}; versions that read pages: {versions}")
         return admitted, refused
 
     def request_for(self, kind: str, text: str) -> Request:

@@ -124,8 +124,10 @@ def _of_cell(family: Family, snapshot: Snapshot, cell: str) -> str:
         return "".join(
             [f"{family.name}{{{text}}} {value}\n" if text else f"{family.name} {value}\n" for text, value in samples]
         )
-    some = family.histograms(snapshot) if family.histograms is not None else ()
-    return "".join([_histogram_text(family, ",".join(filter(None, (text, cell))), one) for text, one in some])
+    histograms = family.histograms(snapshot) if family.histograms is not None else ()
+    return "".join(
+        [_histogram_text(family, ",".join(filter(None, (text, cell))), histogram) for text, histogram in histograms]
+    )
 
 
 @lru_cache(10_000)

@@ -65,46 +65,46 @@ def failed_links(site: SiteSnapshot) -> str:
 def failed_table(failed: Sequence[FailedRequest], user: WebUser) -> str:
     """Return a table of failed requests. Who has logged in may look at each, and retry it."""
     heads = ("state", "since", "reason", "page", "details", *(["again"] if user.is_in else []))
-    return table(heads, (_row(one, user) for one in failed), "none")
+    return table(heads, (_row(page, user) for page in failed), "none")
 
 
-def _row(one: FailedRequest, user: WebUser) -> tuple[str, ...]:
-    state, address = gettext(one.state.value), escape(one.request.address)
+def _row(failed: FailedRequest, user: WebUser) -> tuple[str, ...]:
+    state, address = gettext(failed.state.value), escape(failed.request.address)
     if user.is_in:
-        state = f'<a href="/site/{quote(one.request.site)}/failed/{one.rid}">{state}</a>'
+        state = f'<a href="/site/{quote(failed.request.site)}/failed/{failed.rid}">{state}</a>'
     cells = (
         state,
-        datetime.fromtimestamp(one.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ"),
-        escape(one.reason),
-        f"{one.request.stage.value} {address}",
-        escape(one.details),
+        datetime.fromtimestamp(failed.at_ms / 1000, UTC).strftime("%m-%d %H:%M:%SZ"),
+        escape(failed.reason),
+        f"{failed.request.stage.value} {address}",
+        escape(failed.details),
     )
-    return (*cells, _retry(one, user)) if user.is_in else cells
+    return (*cells, _retry(failed, user)) if user.is_in else cells
 
 
-def _retry(one: FailedRequest, user: WebUser) -> str:
+def _retry(failed: FailedRequest, user: WebUser) -> str:
     return (
-        f'<form method="post" action="/site/{escape(one.request.site)}/retry">{hidden(user)}'
-        f'<input type="hidden" name="rid" value="{one.rid}">'
-        f'<button aria-label="{gettext("retry")} {one.rid}">{gettext("retry")}</button></form>'
+        f'<form method="post" action="/site/{escape(failed.request.site)}/retry">{hidden(user)}'
+        f'<input type="hidden" name="rid" value="{failed.rid}">'
+        f'<button aria-label="{gettext("retry")} {failed.rid}">{gettext("retry")}</button></form>'
     )
 
 
-def one_failed(one: FailedRequest, kept: KeptPage | None, read: Mapping[str, str], user: WebUser) -> str:
+def one_failed(failed: FailedRequest, kept: KeptPage | None, read: Mapping[str, str], user: WebUser) -> str:
     """Return the page of one failed request: its kept page, if there is one, and the fields read from that now."""
-    site, address = one.request.site, escape(one.request.address)
+    site, address = failed.request.site, escape(failed.request.address)
     facts = "".join(
         f"<tr><td>{gettext(name)}</td><td>{escape(text)}</td></tr>"
-        for name, text in (("reason", one.reason), ("details", one.details), ("attempts", str(one.attempts)))
+        for name, text in (("reason", failed.reason), ("details", failed.details), ("attempts", str(failed.attempts)))
     )
-    back = gettext("{state} of {site}", state=gettext(one.state.value), site=escape(site))
+    back = gettext("{state} of {site}", state=gettext(failed.state.value), site=escape(site))
     body = (
-        f'<p><a href="/site/{quote(site)}/failed?state={one.state.value}">{back}</a></p>'
-        f"<h2>{one.request.stage.value} {address}</h2>"
+        f'<p><a href="/site/{quote(site)}/failed?state={failed.state.value}">{back}</a></p>'
+        f"<h2>{failed.request.stage.value} {address}</h2>"
         f'<div class="sites narrow"><table><tbody>{facts}</tbody></table></div>'
-        f'<div class="actions">{_retry(one, user)}</div>{_kept(kept, read)}'
+        f'<div class="actions">{_retry(failed, user)}</div>{_kept(kept, read)}'
     )
-    return frame(f"{site} {one.rid} · crawl_tasks", body, user)
+    return frame(f"{site} {failed.rid} · crawl_tasks", body, user)
 
 
 def _kept(kept: KeptPage | None, read: Mapping[str, str]) -> str:

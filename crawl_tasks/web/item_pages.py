@@ -66,14 +66,14 @@ class ItemPages:
         before = None
         if "id" in query:
             before = (number_in(query, "at", 0), query.get("of", ""), query["id"])
-        found = self._reader.newest(site, time.time() + _TOLERANCE_S, before)
+        items = self._reader.newest(site, time.time() + _TOLERANCE_S, before)
         older = ""
-        if len(found) == PAGE_ROWS:
-            last = found[-1]
+        if len(items) == PAGE_ROWS:
+            last = items[-1]
             older = _link("", gettext("older posts"), site=site, at=str(last.created_at), of=last.site, id=last.post_id)
         newest = "The newest posts of {site}" if site else "The newest posts"
         heading = gettext(newest, site=escape(site))
-        return gettext("posts"), f"{self._form({'site': site})}<h2>{heading}</h2>{_list(found)}{_pages(older)}"
+        return gettext("posts"), f"{self._form({'site': site})}<h2>{heading}</h2>{_list(items)}{_pages(older)}"
 
     def _search(self, query: Mapping[str, str]) -> tuple[str, str]:
         words, site, author, days = (query.get(name, "").strip() for name in ("q", "site", "author", "days"))
@@ -89,19 +89,19 @@ class ItemPages:
             until=until or None,
         )
         try:
-            found = self._reader.search(words, selection)
+            result = self._reader.search(words, selection)
         except ConfigError as error:
             return title, f'{form}<p class="said note">{escape(str(error))}</p>'
-        older = _older(found.items, "search", {"q": words, "site": site, "author": author, "days": days})
-        return title, f"{form}{_partial(found)}<h2>{gettext('Found')}</h2>{_list(found.items)}{_pages(older)}"
+        older = _older(result.items, "search", {"q": words, "site": site, "author": author, "days": days})
+        return title, f"{form}{_partial(result)}<h2>{gettext('Found')}</h2>{_list(result.items)}{_pages(older)}"
 
     def _author(self, query: Mapping[str, str]) -> tuple[str, str]:
         site, key = query.get("site", ""), query.get("key", "")
         name = self._reader.author_name(site, key) or key.removeprefix("@")
-        found = self._reader.by_author(site, key, number_in(query, "until", 0) or None)
-        older = _older(found.items, "author", {"site": site, "key": key})
+        result = self._reader.by_author(site, key, number_in(query, "until", 0) or None)
+        older = _older(result.items, "author", {"site": site, "key": key})
         heading = f"<h2>{_name(name)} <span class=quiet>{gettext('on {site}', site=escape(site))}</span></h2>"
-        return name, f"{self._form({'site': site})}{_partial(found)}{heading}{_list(found.items)}{_pages(older)}"
+        return name, f"{self._form({'site': site})}{_partial(result)}{heading}{_list(result.items)}{_pages(older)}"
 
     def _thread(self, query: Mapping[str, str]) -> tuple[str, str]:
         site, post_id, page = query.get("site", ""), query.get("id", ""), max(1, number_in(query, "page", 1))
@@ -109,10 +109,14 @@ class ItemPages:
         if thread is None:
             raise ConfigError(f"no post {post_id[:40]!r} of {site[:40]!r} is stored")
         former = defaultdict[str, list[ItemVersion]](list)
-        for one in thread.former:
-            former[one.comment_id].append(one)
-        places = {one.comment_id: (f"c{place}", one.author) for place, (_, one) in enumerate(thread.comments)}
-        comments = "".join(_comment(depth, one, former[one.comment_id or ""], places) for depth, one in thread.comments)
+        for version in thread.former:
+            former[version.comment_id].append(version)
+        places = {
+            comment.comment_id: (f"c{place}", comment.author) for place, (_, comment) in enumerate(thread.comments)
+        }
+        comments = "".join(
+            _comment(depth, comment, former[comment.comment_id or ""], places) for depth, comment in thread.comments
+        )
         title = thread.post.title or post_id
         source = thread.post.url or ""
         link = (
@@ -143,63 +147,65 @@ class ItemPages:
 
 def _select(name: str, options: Mapping[str, str], given: Mapping[str, str]) -> str:
     chosen = given.get(name, "")
-    shown = "".join(
+    choices = "".join(
         f'<option value="{escape(value)}"{" selected" if value == chosen else ""}>{escape(text)}</option>'
         for value, text in options.items()
     )
-    return f'<select name="{name}">{shown}</select>'
+    return f'<select name="{name}">{choices}</select>'
 
 
 def _list(items: Sequence[StoredItem]) -> str:
     if not items:
         return f'<p class="quiet">{gettext("nothing")}</p>'
     rows = "".join(
-        f'<li class="item"><h3 dir="auto">{_to_thread(one)}</h3><p class="quiet">{escape(one.site)} · '
-        f"{gettext('answer by ') if one.comment_id else ''}{_by(one)}</p>{_text(_excerpt(one.body or ''))}</li>"
-        for one in items
+        f'<li class="item"><h3 dir="auto">{_to_thread(item)}</h3><p class="quiet">{escape(item.site)} · '
+        f"{gettext('answer by ') if item.comment_id else ''}{_by(item)}</p>{_text(_excerpt(item.body or ''))}</li>"
+        for item in items
     )
     return f'<ol class="items brief">{rows}</ol>'
 
 
-def _to_thread(one: StoredItem) -> str:
-    title = one.title or gettext("post {id}", id=one.post_id)
-    return _link("thread", _excerpt(title, _LONGEST_TITLE), site=one.site, id=one.post_id)
+def _to_thread(item: StoredItem) -> str:
+    title = item.title or gettext("post {id}", id=item.post_id)
+    return _link("thread", _excerpt(title, _LONGEST_TITLE), site=item.site, id=item.post_id)
 
 
 def _comment(
-    depth: int, one: StoredItem, former: Sequence[ItemVersion], places: Mapping[str | None, tuple[str, str | None]]
+    depth: int, item: StoredItem, former: Sequence[ItemVersion], places: Mapping[str | None, tuple[str, str | None]]
 ) -> str:
-    place, _ = places[one.comment_id]
+    place, _ = places[item.comment_id]
     answers = ""
-    if one.parent_id in places:
-        above, author = places[one.parent_id]
+    if item.parent_id in places:
+        above, author = places[item.parent_id]
         answers = f' · {gettext("answers")} <a href="#{above}">{_name(author)}</a>'
     return (
-        f'<li id="{place}" class="item d{min(depth, _DEEPEST)}"><p class="quiet">{_by(one)}{answers}</p>'
-        f"{_text(one.body)}{_former(former)}</li>"
+        f'<li id="{place}" class="item d{min(depth, _DEEPEST)}"><p class="quiet">{_by(item)}{answers}</p>'
+        f"{_text(item.body)}{_former(former)}</li>"
     )
 
 
-def _by(one: StoredItem) -> str:
+def _by(item: StoredItem) -> str:
     """Return author, time and state of an item."""
-    name = _name(one.author)
-    if one.author_key:
-        name = f'<a href="{_address("author", site=one.site, key=one.author_key)}">{name}</a>'
-    seen = "" if one.created_at is not None else gettext("first seen ")
-    state = f' · <span class="note">{escape(gettext(one.state))}</span>' if one.state not in (None, "normal") else ""
-    edited = f" · {gettext('edited')} {_moment(one.edited_at)}" if one.edited_at is not None else ""
-    return f"{name} · {seen}{_moment(_time_of(one))}{edited}{state}"
+    name = _name(item.author)
+    if item.author_key:
+        name = f'<a href="{_address("author", site=item.site, key=item.author_key)}">{name}</a>'
+    seen = "" if item.created_at is not None else gettext("first seen ")
+    state = f' · <span class="note">{escape(gettext(item.state))}</span>' if item.state not in (None, "normal") else ""
+    edited = f" · {gettext('edited')} {_moment(item.edited_at)}" if item.edited_at is not None else ""
+    return f"{name} · {seen}{_moment(_time_of(item))}{edited}{state}"
 
 
 def _former(values: Sequence[ItemVersion]) -> str:
     if not values:
         return ""
-    shown = "".join(
-        f'<li><p class="quiet">{escape(one.field)}, {gettext("last seen")} {_moment(one.seen_at)}</p>'
-        f"{_text(one.value)}</li>"
-        for one in values
+    entries = "".join(
+        f'<li><p class="quiet">{escape(version.field)}, {gettext("last seen")} {_moment(version.seen_at)}</p>'
+        f"{_text(version.value)}</li>"
+        for version in values
     )
-    return f"<details><summary>{counted(len(values), 'former version')}</summary><ol class=items>{shown}</ol></details>"
+    return (
+        f"<details><summary>{counted(len(values), 'former version')}</summary><ol class=items>{entries}</ol></details>"
+    )
 
 
 def _text(text: str | None) -> str:
@@ -216,9 +222,9 @@ def _excerpt(text: str, most: int = _EXCERPT) -> str:
     return f"{line[:most]}…" if len(line) > most else line
 
 
-def _time_of(one: StoredItem) -> float:
+def _time_of(item: StoredItem) -> float:
     """Return when an item was written, and where the forum shows no time, when it was first seen."""
-    return one.first_seen_at if one.created_at is None else one.created_at
+    return item.first_seen_at if item.created_at is None else item.created_at
 
 
 def _moment(seconds: float) -> str:
@@ -249,13 +255,13 @@ def _thread_pages(thread: StoredThread, page: int) -> list[str]:
 
 
 def _pages(*links: str) -> str:
-    shown = " · ".join(filter(None, links))
-    return f'<nav class="pages" aria-label="{gettext("pages")}">{shown}</nav>' if shown else ""
+    text = " · ".join(filter(None, links))
+    return f'<nav class="pages" aria-label="{gettext("pages")}">{text}</nav>' if text else ""
 
 
-def _partial(found: SearchResult) -> str:
+def _partial(result: SearchResult) -> str:
     text = gettext("The search index is taking in rows: what is missing here comes within minutes.")
-    return f'<p class="said note">{text}</p>' if found.is_partial else ""
+    return f'<p class="said note">{text}</p>' if result.is_partial else ""
 
 
 def _link(path: str, text: str, **query: str) -> str:
@@ -263,7 +269,9 @@ def _link(path: str, text: str, **query: str) -> str:
 
 
 def _address(path: str, **query: str) -> str:
-    return escape(f"/posts{f'/{path}' if path else ''}?{urlencode({name: one for name, one in query.items() if one})}")
+    return escape(
+        f"/posts{f'/{path}' if path else ''}?{urlencode({name: value for name, value in query.items() if value})}"
+    )
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:

@@ -36,8 +36,8 @@ def overview(snapshot: Snapshot, history: History, user: WebUser, most_rows: int
     judged.sort(key=lambda row: (-row[1].severity.rank if row[1] else 1, row[0].name))
     rows = "".join(_row(site, problem, history) for site, problem in judged[:most_rows])
     more = len(judged) - most_rows
-    others = gettext("{count} more sites, with nothing more urgent", count=more)
-    rest = f'<p><a href="/?all=1">{others}</a></p>' if more > 0 else ""
+    text = gettext("{count} more sites, with nothing more urgent", count=more)
+    rest = f'<p><a href="/?all=1">{text}</a></p>' if more > 0 else ""
     head = "".join(f'<th scope="col">{gettext(name)}</th>' for name in HEADS)
     table = f'<div class="sites"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
     colours = [_colour(problem) for _, problem in judged]
@@ -65,10 +65,10 @@ def _verdict(colours: Sequence[str]) -> str:
 
 def troubles(current: CurrentProblems) -> str:
     """Return the problems of the whole installation."""
-    return "".join(said(problem, problem.advice()) for problem in current.installation)
+    return "".join(problem_paragraph(problem, problem.advice()) for problem in current.installation)
 
 
-def said(problem: Problem, text: str) -> str:
+def problem_paragraph(problem: Problem, text: str) -> str:
     """Return a problem as a paragraph in the colour of its severity."""
     return f'<p class="said {_colour(problem)}">{escape(text)}</p>'
 
@@ -140,7 +140,7 @@ def plots(history: History, name: str = ALL, *, is_over: bool = False) -> str:
     readings = history.of(name)
     span = duration((readings[-1].at_ms - readings[0].at_ms) / 1000) if readings else "0 s"
     times = (gettext("begin"), span) if is_over else (gettext("{duration} ago", duration=span), gettext("now"))
-    moments = [one.at_ms for one in readings]
+    moments = [reading.at_ms for reading in readings]
     stored = [
         (gettext("posts"), history.per_minute(name, attrgetter("posts"))),
         (gettext("comments"), history.per_minute(name, attrgetter("comments"))),
@@ -181,7 +181,7 @@ def quantiles(freshness: Histogram | None) -> str:
 
 
 def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
-    moments = [one.at_ms for one in history.of(site.name)][1:]
+    moments = [reading.at_ms for reading in history.of(site.name)][1:]
     pages = history.per_minute(site.name, attrgetter("pages"))
     posts = history.per_minute(site.name, attrgetter("posts"))
     waiting = {stage.value: count.ready + count.released for stage, count in site.counts.stages.items()}
@@ -201,8 +201,8 @@ def _row(site: SiteSnapshot, problem: Problem | None, history: History) -> str:
         ("nowrap", quantiles(history.freshness(site.name))),
     ]
     named = [f' data-name="{gettext(name)}"' if name else "" for name in ON_PHONE]
-    shown = (f'<td class="{kind}"{name}>{text}</td>' for name, (kind, text) in zip(named, cells, strict=True))
-    return f"<tr>{''.join(shown)}</tr>"
+    columns = (f'<td class="{kind}"{name}>{text}</td>' for name, (kind, text) in zip(named, cells, strict=True))
+    return f"<tr>{''.join(columns)}</tr>"
 
 
 def state(site: SiteSnapshot) -> str:

@@ -136,8 +136,8 @@ class Visit:
     @property
     def _host(self) -> str:
         """The name in the Host header, with a dot where that is no name: nobody's domain has only one."""
-        found = _HOST.fullmatch(self._request.headers.get("Host", ""))
-        return found[1].strip("[]").lower().rstrip(".") if found else "."
+        match = _HOST.fullmatch(self._request.headers.get("Host", ""))
+        return match[1].strip("[]").lower().rstrip(".") if match else "."
 
     @property
     def _is_from_here(self) -> bool:

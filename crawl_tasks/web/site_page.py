@@ -21,7 +21,7 @@ from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.web.actions import RETRIED_AT_ONCE, Actions
 from crawl_tasks.web.failed_pages import failed_links, failed_table
 from crawl_tasks.web.layout import WebUser, frame, hidden, table
-from crawl_tasks.web.overview import on_time_tile, plots, quantiles, said, state, tile, tiles_of, troubles
+from crawl_tasks.web.overview import on_time_tile, plots, problem_paragraph, quantiles, state, tile, tiles_of, troubles
 
 REFRESH_S = 20
 _FINE = {"gone", "unchanged"}
@@ -32,7 +32,7 @@ def site_page(site: SiteSnapshot, snapshot: Snapshot, history: History, user: We
     """Return the page."""
     # With this site alone: the problems of a thousand others would be found only to be thrown away.
     current = CurrentProblems(replace(snapshot, sites=(site,)))
-    next_steps = "".join(said(problem, problem.advice(site.name)) for problem in current.own(site))
+    next_steps = "".join(problem_paragraph(problem, problem.advice(site.name)) for problem in current.own(site))
     name, statuses = site.name, sorted(site.statuses.items())
     body = (
         f"{troubles(current)}<h2>{escape(site.name)} {state(site)}</h2>"
@@ -95,8 +95,8 @@ def _form(site: SiteSnapshot, verb: str, content: str, user: WebUser) -> str:
 
 
 def _at_once(count: int) -> str:
-    some = gettext("{count} of {total}", count=RETRIED_AT_ONCE, total=count)
-    return some if count > RETRIED_AT_ONCE else str(count)
+    text = gettext("{count} of {total}", count=RETRIED_AT_ONCE, total=count)
+    return text if count > RETRIED_AT_ONCE else str(count)
 
 
 _HEATS = (1.5, 3.0, 10.0)
@@ -149,7 +149,9 @@ def _due(board: BoardState, now_ms: int) -> str:
 
 
 def _in_hand(requests: Sequence[Request]) -> str:
-    return table(("stage", "address"), ((one.stage.value, escape(one.address)) for one in requests), "nothing")
+    return table(
+        ("stage", "address"), ((request.stage.value, escape(request.address)) for request in requests), "nothing"
+    )
 
 
 def _recent(pages: Sequence[RecentPage], now_ms: int) -> str:

@@ -22,7 +22,7 @@ from crawl_tasks.monitor.site_snapshot import SiteSnapshot
 from crawl_tasks.monitor.snapshot import Snapshot
 from crawl_tasks.web.failed_pages import failed_table
 from crawl_tasks.web.layout import WebUser, page_of, table
-from crawl_tasks.web.overview import plots, said
+from crawl_tasks.web.overview import plots, problem_paragraph
 
 TIMES = {"wait": "time on the queue", "fetch": "time of fetching", "parse": "time of parsing"}
 MOST_NAMED = 10
@@ -42,7 +42,9 @@ def crawl_report(
     began, ended = (datetime.fromtimestamp(at.at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S") for at in (start, end))
     current = CurrentProblems(end)
     left = "".join(
-        said(problem, f"{site.name}: {problem.advice(site.name)}") for site in end.sites for problem in current.of(site)
+        problem_paragraph(problem, f"{site.name}: {problem.advice(site.name)}")
+        for site in end.sites
+        for problem in current.of(site)
     )
     charts = "".join(_latencies(kind, start, end) for kind in TIMES)
     body = (

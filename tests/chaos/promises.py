@@ -51,8 +51,8 @@ PROMISES = (
     _of(
         "Retry-After as a date is capped at a day",
         f"{FETCH}/http_status.py",
-        "return min(max(until - (now if there is None else there), 0.0), MAX_RETRY_AFTER_S)",
-        "return max(until - (now if there is None else there), 0.0)",
+        "return min(max(until - (now if server_now is None else server_now), 0.0), MAX_RETRY_AFTER_S)",
+        "return max(until - (now if server_now is None else server_now), 0.0)",
         "unit/test_fetch_http_status.py",
     ),
     _of(

@@ -49,8 +49,8 @@ MUTATIONS = (
     _of(
         "the newest observation wins",
         f"{STORE}/merge.py",
-        "    if seen_one > seen_two:\n        return merge(shape, two, one)\n",
-        "    seen_two = max(seen_one, seen_two)\n",
+        "    if left_at > right_at:\n        return merge(shape, right, left)\n",
+        "    right_at = max(left_at, right_at)\n",
     ),
     _of(
         "a site is not published while it is removed",

@@ -22,14 +22,14 @@ FROM_TABLES = {
     "part": "the registry of problems",
     "text": "the registry of problems",
     "unit": "UNITS",
-    "one.change.value": "Change",
+    "item.change.value": "Change",
     "problem.severity.value": "Severity",
     "result.severity.value": "Severity",
     "query.state.value": "State",
     "state.value": "State",
-    "one.state.value": "State",
+    "failed.state.value": "State",
     "state": "State",
-    "one.state": "UNREADABLE",
+    "item.state": "UNREADABLE",
     "f'{{count}} {self.one} is {fate}' if number == 1 else f'{{count}} {self.many} are {fate}'": "WORDINGS",
 }
 """Arguments whose sentences `of_tables` yields, with the table."""
@@ -47,7 +47,7 @@ def sentences() -> set[str]:
 def of_tables() -> Iterator[str]:
     """Yield the sentences of the registry of problems, of states, and of failures with their fates."""
     for kind in KINDS.values():
-        yield from filter(None, (kind.text, kind.remedy, kind.one))
+        yield from filter(None, (kind.text, kind.remedy, kind.singular))
         # A template of Prometheus is no sentence.
         yield from (
             text for text in (kind.rule.fields.values() if kind.rule else ()) if " " in text and "{{" not in text

@@ -51,21 +51,21 @@ class Notifier:
         try:
             snapshot = self._take()
             current = judge(snapshot, ALERTS)
-            found = {one.problem.key: one.problem for one in current}
+            problems = {finding.problem.key: finding.problem for finding in current}
             # What follows from another problem neither begins nor ends an alert.
-            firing = self._held({one.problem.key for one in current if not one.is_implied}, snapshot.at_ms)
+            firing = self._held({finding.problem.key for finding in current if not finding.is_implied}, snapshot.at_ms)
             # In the first 15 minutes, kinds that need a window are not judged. Their alerts must not end for that, and
             # so the state in Redis is told which kinds were judged.
             judged = [kind.name for kind in ALERTS if snapshot.has_window or not kind.takes_window]
             notices = self._alert_state.claim(
-                sorted(firing), found.keys() - firing, judged, self._repeat_ms, self._every_ms
+                sorted(firing), problems.keys() - firing, judged, self._repeat_ms, self._every_ms
             )
         except BackendError as error:
             return self._report_redis_down(str(error))
         # Only now: a Redis that refuses writes answers to reads.
         self._report_redis_up(snapshot.at_ms)
         # `claim` gave these notices to this process alone, so nobody else sends them.
-        news = [News(notice.change, found.get(notice.key) or _ended(notice), notice.since_ms) for notice in notices]
+        news = [News(notice.change, problems.get(notice.key) or _ended(notice), notice.since_ms) for notice in notices]
         # No receiver took them: given back, the next judgement of any process sends them again.
         if news and not self._tell(news):
             for notice in notices:
@@ -73,10 +73,10 @@ class Notifier:
             return []
         return news
 
-    def _held(self, found: Collection[str], now_ms: int) -> set[str]:
+    def _held(self, keys: Collection[str], now_ms: int) -> set[str]:
         """Return the keys that have fired for the hold time."""
-        self._since = {key: self._since.get(key, now_ms) for key in found}
-        return {key for key in found if now_ms - self._since[key] >= self._hold_ms}
+        self._since = {key: self._since.get(key, now_ms) for key in keys}
+        return {key for key in keys if now_ms - self._since[key] >= self._hold_ms}
 
     def _report_redis_down(self, why: str) -> list[News]:
         log.error("cannot look for alerts", extra={"error": why})

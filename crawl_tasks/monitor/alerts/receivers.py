@@ -127,15 +127,15 @@ def _json(news: Sequence[News], installation: str) -> dict[str, object]:
         "installation": installation,
         "alerts": [
             {
-                "change": one.change.value,
-                "name": one.problem.name,
-                "subject": one.problem.subject,
-                "severity": one.problem.severity.value,
-                "summary": one.problem.summary,
-                "remedy": one.problem.remedy,
-                "since_ms": one.since_ms,
+                "change": item.change.value,
+                "name": item.problem.name,
+                "subject": item.problem.subject,
+                "severity": item.problem.severity.value,
+                "summary": item.problem.summary,
+                "remedy": item.problem.remedy,
+                "since_ms": item.since_ms,
             }
-            for one in news
+            for item in news
         ],
     }
 
@@ -143,12 +143,12 @@ def _json(news: Sequence[News], installation: str) -> dict[str, object]:
 def text_of(news: Sequence[News], installation: str) -> str:
     """Return alerts as text for people, a paragraph each."""
     lines = [f"{installation}: {counted(len(news), 'alert')}"]
-    for one in news[:MOST_LINES]:
-        problem = one.problem
-        if one.change is Change.ENDED:
+    for item in news[:MOST_LINES]:
+        problem = item.problem
+        if item.change is Change.ENDED:
             lines.append(gettext("ended: {problem}", problem=problem.key))
         else:
-            head = f"{gettext(one.change.value)} ({gettext(problem.severity.value)}) {problem.name}"
+            head = f"{gettext(item.change.value)} ({gettext(problem.severity.value)}) {problem.name}"
             lines.append(f"{head}: {problem.summary}\n  {problem.remedy}")
     if len(news) > MOST_LINES:
         lines.append(gettext("and {count} more: crawl-tasks status", count=len(news) - MOST_LINES))

@@ -59,16 +59,16 @@ class Finding(NamedTuple):
     is_implied: bool = False
 
 
-def with_inhibited(found: Sequence[tuple[str, Problem]]) -> list[Finding]:
+def with_inhibited(problems: Sequence[tuple[str, Problem]]) -> list[Finding]:
     """Return problems, each behind its cell, with those marked that follow from another one of the cell."""
-    of_site = {(problem.subject, name) for _, problem in found for name in OF_SITE.get(problem.name, ())}
+    of_site = {(problem.subject, name) for _, problem in problems for name in OF_SITE.get(problem.name, ())}
     of_cell = {
         (cell, name)
-        for cell, problem in found
+        for cell, problem in problems
         for cause in (problem.name, f"{problem.name} {problem.subject}")
         for name in OF_INSTALLATION.get(cause, ())
     }
     return [
         Finding(problem, cell, (problem.subject, problem.name) in of_site or (cell, problem.name) in of_cell)
-        for cell, problem in found
+        for cell, problem in problems
     ]

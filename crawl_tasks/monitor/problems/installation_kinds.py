@@ -151,7 +151,7 @@ ITEMS_REJECTED = Kind(
     "CrawlItemsRejected", Severity.WARNING, "{count} pages could not be stored and were rejected",
     "crawl-tasks failed list --kind item says why; when it is mended: crawl-tasks failed retry --kind item",
     condition=_rejected, rule=AlertRule(f"{of_installation('crawl_rejected_pages')} > 0", "2m"),
-    one="1 page could not be stored and was rejected",
+    singular="1 page could not be stored and was rejected",
 )  # fmt: skip
 INSTALLATION_KINDS = (
     HALTED,

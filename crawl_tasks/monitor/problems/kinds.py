@@ -75,7 +75,7 @@ class Kind:
     """A row of the registry. `text` and `remedy` have fields in braces, and `scope` is the type of a subject.
 
     A `condition` finds the problem in a window. A condition with `takes_window` needs two snapshots. A problem
-    `is_of_all_cells` where no single cell shows it. `one` is the text where the field `count` is 1.
+    `is_of_all_cells` where no single cell shows it. `singular` is the text where the field `count` is 1.
     """
 
     name: str
@@ -87,12 +87,12 @@ class Kind:
     takes_window: bool = False
     is_of_all_cells: bool = False
     rule: AlertRule | None = None
-    one: str = ""
+    singular: str = ""
 
     def problem(self, subject: str = "", **fields: object) -> Problem:
         """Return the problem of a subject."""
-        said = self.one if self.one and fields.get("count") == 1 else self.text
-        text, remedy = [gettext(part, subject=subject, **fields) for part in (said, self.remedy)]
+        wording = self.singular if self.singular and fields.get("count") == 1 else self.text
+        text, remedy = [gettext(part, subject=subject, **fields) for part in (wording, self.remedy)]
         return Problem(self.name, self.severity, subject, text, remedy)
 
     def fields(self) -> set[str]:

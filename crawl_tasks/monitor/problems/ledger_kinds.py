@@ -70,7 +70,7 @@ UNREAD_REVISIONS = Kind(
     "{count} posts are listed with another revision than the one their page was read at, and nothing is open",
     _READ_AGAIN,
     "site",
-    one="1 post is listed with another revision than the one its page was read at, and nothing is open",
+    singular="1 post is listed with another revision than the one its page was read at, and nothing is open",
 )
 OTHER_COUNTS = Kind(
     "CrawlCountsDiffer",
@@ -78,7 +78,7 @@ OTHER_COUNTS = Kind(
     "{count} threads have another number of comments than their list says, and nothing is open",
     _READ_AGAIN,
     "site",
-    one="1 thread has another number of comments than its list says, and nothing is open",
+    singular="1 thread has another number of comments than its list says, and nothing is open",
 )
 READ_BEFORE = Kind(
     "CrawlReadBefore",
@@ -86,7 +86,7 @@ READ_BEFORE = Kind(
     "{count} threads were read by the site file before, with other rules: {threads}",
     "{command} reads them again",
     "site",
-    one="1 thread was read by the site file before, with other rules: {threads}",
+    singular="1 thread was read by the site file before, with other rules: {threads}",
 )
 DISAGREEMENT_KINDS = (UNREAD_REVISIONS, OTHER_COUNTS, READ_BEFORE)
 """What list and thread say differently, once nothing is open."""

@@ -45,7 +45,7 @@ def find_problems(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values
 
     Rates are judged where the snapshot has the counters of an earlier moment.
     """
-    return [one.problem for one in judge(snapshot, kinds) if not one.is_implied]
+    return [finding.problem for finding in judge(snapshot, kinds) if not finding.is_implied]
 
 
 def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> list[Finding]:
@@ -53,7 +53,7 @@ def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> 
     # One for all kinds: each knows its sites that are not paused.
     whole = Window(snapshot)
     parts = [Window(part) for part in snapshot.parts]
-    found = [
+    problems = [
         (window.snapshot.cell, _in_cell(kind.problem(subject, **fields), kind, window.snapshot.cell if parts else ""))
         for kind in kinds
         if not (snapshot.is_at_rest and kind.name in _OF_A_CRAWL)
@@ -62,7 +62,7 @@ def judge(snapshot: Snapshot, kinds: Iterable[Kind] = tuple(KINDS.values())) -> 
         for subject, fields in kind.condition(window)
     ]
     # Those of one severity keep their order, in which causes come first.
-    return sorted(with_inhibited(found), key=lambda one: -one.problem.severity.rank)
+    return sorted(with_inhibited(problems), key=lambda finding: -finding.problem.severity.rank)
 
 
 def _in_cell(problem: Problem, kind: Kind, cell: str) -> Problem:

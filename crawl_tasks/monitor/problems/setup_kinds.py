@@ -21,7 +21,7 @@ STATE_DIRECTORY = Kind(
 )  # fmt: skip
 STATE_OPEN = Kind(
     "CrawlStateOpen", Severity.WARNING, "other users of this machine can read {count} files or directories, as {path}",
-    "chmod -R go-rwx {directory}", one="other users of this machine can read a file or directory, {path}",
+    "chmod -R go-rwx {directory}", singular="other users of this machine can read a file or directory, {path}",
 )  # fmt: skip
 REDIS_OPEN = Kind(
     "CrawlRedisOpen", Severity.INFO, "Redis asks for no password: whoever reaches it, each user of its machine too,"
@@ -70,7 +70,7 @@ SITES_MISPLACED = Kind(
     "CrawlSitesMisplaced", Severity.INFO,
     "{count} sites are not in the cell that the hash gives them, as after a cell was added: {sites}",
     "they are crawled where they are; crawl-tasks sites move brings them over, one by one",
-    one="1 site is not in the cell that the hash gives it, as after a cell was added: {sites}",
+    singular="1 site is not in the cell that the hash gives it, as after a cell was added: {sites}",
 )  # fmt: skip
 NO_CONTACT = Kind(
     "CrawlNoContact", Severity.CRITICAL, "CRAWL_CONTACT is not set, and {sites} cannot be crawled without",

@@ -39,23 +39,23 @@ def of_site(test: Callable[[SiteSnapshot], Fields | None], *, even_at_rest: bool
     Without `even_at_rest` it ignores sites in quiet hours or with a spent budget, whose alert would last all night.
     """
 
-    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+    def condition(window: Window) -> Iterator[tuple[str, Fields]]:
         for site in window.active:
             if (fields := test(site)) is not None and (even_at_rest or not window.is_resting(site)):
                 yield site.name, fields
 
-    return found
+    return condition
 
 
 def of_growth(test: Callable[[SiteMarks], Fields | None]) -> Condition:
     """Return the condition that a test of each active site's growth makes. The length of the window is `span`."""
 
-    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+    def condition(window: Window) -> Iterator[tuple[str, Fields]]:
         for site, grown in window.growth:
             if (fields := test(grown)) is not None:
                 yield site.name, {**fields, "span": window.span}
 
-    return found
+    return condition
 
 
 def unbalanced(window: Window) -> Iterator[tuple[str, Fields]]:
@@ -115,7 +115,7 @@ def many_or_all(reason: str, count_many: Callable[[SiteMarks], int]) -> Conditio
     `count_many` returns how many failed, 0 where they are few.
     """
 
-    def found(window: Window) -> Iterator[tuple[str, Fields]]:
+    def condition(window: Window) -> Iterator[tuple[str, Fields]]:
         grown = dict(zip([site.name for site, _ in window.growth], [marks for _, marks in window.growth], strict=True))
         for site in window.active:
             if site.name in grown and (count := count_many(grown[site.name])):
@@ -124,7 +124,7 @@ def many_or_all(reason: str, count_many: Callable[[SiteMarks], int]) -> Conditio
                 span = duration(site.no_page_s(window.snapshot.at_ms))
                 yield site.name, {"count": site.failed_in_a_row, "span": span}
 
-    return found
+    return condition
 
 
 def many_unreadable(grown: SiteMarks) -> int:
@@ -163,15 +163,17 @@ def hanging(grown: SiteMarks) -> Fields | None:
 
 def unreadable_stages(site: SiteSnapshot) -> Fields | None:
     """Return the stages whose circuit breaker is open because of unreadable pages, with the reasons."""
-    breakers = {stage: one for stage, one in site.open_breakers.items() if not one.is_refusal}
-    stages = ", ".join(f"{stage.value} ({one.reason})" for stage, one in breakers.items())
+    breakers = {stage: breaker for stage, breaker in site.open_breakers.items() if not breaker.is_refusal}
+    stages = ", ".join(f"{stage.value} ({breaker.reason})" for stage, breaker in breakers.items())
     return {"stage": stages} if stages else None
 
 
 def refused_stages(site: SiteSnapshot) -> Fields | None:
     """Return the stages that the site refuses for now. `login_refused` tells of those that wait for a login."""
     breakers = site.open_breakers.items()
-    stages = ", ".join(stage.value for stage, one in breakers if one.is_refusal and one.reason != LoginRefused.reason)
+    stages = ", ".join(
+        stage.value for stage, breaker in breakers if breaker.is_refusal and breaker.reason != LoginRefused.reason
+    )
     return {"stage": stages} if stages else None
 
 
@@ -234,8 +236,8 @@ def given_up(site: SiteSnapshot, *, is_much: bool) -> Fields | None:
 def hooks_failing(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites whose own functions failed lately, how often, and which."""
     for site in window.active:
-        if found := site.own_failures(window.snapshot.at_ms):
-            count, since_ms, names = found
+        if failures := site.own_failures(window.snapshot.at_ms):
+            count, since_ms, names = failures
             span = duration(max(1, window.snapshot.at_ms - since_ms) / 1000)
             yield site.name, {"count": count, "span": span, "names": names}
 

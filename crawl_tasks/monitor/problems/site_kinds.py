@@ -101,7 +101,7 @@ THREADS_SHORT = Kind(
         f"{latest('crawl_threads_short')} > 0\nunless {SITE} crawl_site_mismatch == 1",
         "15m", {"count": "{{ $value }}", "threads": _STATUS},
     ),
-    one="1 thread has fewer replies than its list counts: {threads}",
+    singular="1 thread has fewer replies than its list counts: {threads}",
 )  # fmt: skip
 
 SECRETS_HIDDEN = Kind(
@@ -109,7 +109,7 @@ SECRETS_HIDDEN = Kind(
     "{count} stored texts have *** in the place of a secret of the session: {names}",
     "nothing, if it is one; a cookie whose value is a word: name it in login.not_secret, and crawl-tasks sites check"
     " says how to read the threads again", "site", of_site(conditions.secrets_hidden),
-    one="1 stored text has *** in the place of a secret of the session: {names}",
+    singular="1 stored text has *** in the place of a secret of the session: {names}",
 )  # fmt: skip
 
 _GIVEN_UP_REMEDY = (
@@ -133,7 +133,7 @@ SITE_KINDS = (
          "free some space on the disk of CRAWL_ARCHIVE_DIR, or mend what the worker's log says; all goes on by itself",
          "site", conditions.many_or_all(ArchiveFailed.reason, conditions.any_unarchived),
          rule=AlertRule(f"""{increase('crawl_failures_total{reason="archive"}', "30m")} > 0""", fields=_HALF_AN_HOUR),
-         one="1 attempt within {span} found that the archive cannot be written, and fetched nothing"),
+         singular="1 attempt within {span} found that the archive cannot be written, and fetched nothing"),
     Kind("CrawlQuarantined", Severity.CRITICAL,
          "the circuit breaker of {stage} pages is open: they cannot be read, and wait",
          "crawl-tasks try {subject} --kept shows what is read; mend the site file, then crawl-tasks try"
@@ -146,12 +146,13 @@ SITE_KINDS = (
          " stack; mend it, then crawl-tasks failed retry --site {subject} --state parked", "site",
          of_growth(conditions.hanging), takes_window=True,
          rule=AlertRule(f"""{increase('crawl_failures_total{reason="hung"}', "30m")} > 0""", fields=_HALF_AN_HOUR),
-         one="1 page hung within {span}; it held a thread of a worker for good"),
+         singular="1 page hung within {span}; it held a thread of a worker for good"),
     Kind("CrawlParserBroken", Severity.CRITICAL, "{count} pages within {span} are not what the site file says",
          "crawl-tasks failed list --site {subject} --state parked; mend the site file, then crawl-tasks"
          " failed retry --site {subject} --state parked", "site",
          conditions.many_or_all(ParseError.reason, conditions.many_unreadable),
-         rule=AlertRule(_UNREADABLE, "5m", _HALF_AN_HOUR), one="1 page within {span} is not what the site file says"),
+         rule=AlertRule(_UNREADABLE, "5m", _HALF_AN_HOUR),
+         singular="1 page within {span} is not what the site file says"),
     Kind("CrawlMismatch", Severity.CRITICAL,
          "its pages contradict each other, so that its rules read something wrong: {reason}",
          "crawl-tasks try {subject} holds lists and threads against each other; mend the site file", "site",
@@ -184,7 +185,7 @@ SITE_KINDS = (
     Kind("CrawlNoProgress", Severity.CRITICAL, "{count} requests wait and no page was fetched for 15 minutes",
          "crawl-tasks check; are workers alive, does the forum answer (crawl-tasks try {subject})?", "site",
          conditions.no_progress, takes_window=True,
-         rule=AlertRule(_STUCK, "5m"), one="1 request waits and no page was fetched for 15 minutes"),
+         rule=AlertRule(_STUCK, "5m"), singular="1 request waits and no page was fetched for 15 minutes"),
     Kind("CrawlFewItems", Severity.WARNING, "{count} items a minute, fewer than min_items_per_minute",
          "crawl-tasks status {subject} shows what fails or waits; a quiet forum needs a lower min_items_per_minute",
          "site", conditions.few_items, takes_window=True,
@@ -218,20 +219,20 @@ SITE_KINDS = (
          "mend the cause (crawl-tasks failed list --site {subject} --state parked), then crawl-tasks failed"
          " retry --site {subject} --state parked", "site", of_site(conditions.parked),
          rule=AlertRule(_PARKED_PAGES, "5m", {"count": "{{ $value }}", "reason": _STATUS}),
-         one="1 page is parked ({reason})"),
+         singular="1 page is parked ({reason})"),
     Kind("CrawlGivenUp", Severity.WARNING, "{count} pages are given up ({reason})", _GIVEN_UP_REMEDY, "site",
          of_site(lambda site: conditions.given_up(site, is_much=True)),
          rule=AlertRule(_GIVEN_UP, "5m", {"count": "{{ $value }}", "reason": _STATUS}),
-         one="1 page is given up ({reason})"),
+         singular="1 page is given up ({reason})"),
     watch_kinds.STOPPED_LONG,
     watch_kinds.HELD_LONG,
     watch_kinds.WITHOUT_FILE,
     SECRETS_HIDDEN,
     Kind("CrawlFewGivenUp", Severity.INFO, "{count} pages are given up ({reason})", _GIVEN_UP_REMEDY, "site",
-         of_site(lambda site: conditions.given_up(site, is_much=False)), one="1 page is given up ({reason})"),
+         of_site(lambda site: conditions.given_up(site, is_much=False)), singular="1 page is given up ({reason})"),
     Kind("CrawlRetrying", Severity.INFO, "{count} pages are to be tried again ({reason})",
          "nothing, while they become fewer; crawl-tasks try {subject} shows how the forum answers", "site",
-         of_site(conditions.retrying), one="1 page is to be tried again ({reason})"),
+         of_site(conditions.retrying), singular="1 page is to be tried again ({reason})"),
     Kind("CrawlSlowedDown", Severity.INFO, "asked {count} times more slowly, since the forum answers slowly or badly",
          "nothing, if the forum is only busy; crawl-tasks try {subject} shows how it answers", "site",
          of_site(conditions.slowed_down)),

@@ -44,7 +44,7 @@ def fails_all(site: SiteSnapshot, reason: str) -> bool:
     alike = DENIALS if reason in DENIALS else (reason,)
     if not site.failed_in_a_row or not site.failing.reasons or not set(site.failing.reasons).issubset(alike):
         return False
-    return site.failed_in_a_row >= NO_PAGE_LEAST or any(one.reason in alike for one in site.unread)
+    return site.failed_in_a_row >= NO_PAGE_LEAST or any(board.reason in alike for board in site.unread)
 
 
 def boards_unwatched(site: SiteSnapshot) -> Fields | None:
@@ -66,13 +66,15 @@ def boards_held(window: Window, *, is_long: bool) -> Iterator[tuple[str, Fields]
 
 
 def _named(boards: Sequence[UnwatchedBoard], total: int) -> Fields | None:
-    found = sorted(boards, key=lambda one: (len(one.board), one.board)) if boards else None
-    if not found:
+    unwatched = sorted(boards, key=lambda board: (len(board.board), board.board)) if boards else None
+    if not unwatched:
         return None
-    texts = [f"{one.board} ({one.reason})" if one.reason != "-" else one.board for one in found[:MOST_NAMED]]
-    boards_text = ", ".join(texts) + ", …" * (len(found) > MOST_NAMED)
-    count = gettext("{late} of {total}", late=len(found), total=total)
-    return {"count": count, "boards": boards_text, "board": found[0].board, "state": found[0].trouble.value}
+    texts = [
+        f"{board.board} ({board.reason})" if board.reason != "-" else board.board for board in unwatched[:MOST_NAMED]
+    ]
+    boards_text = ", ".join(texts) + ", …" * (len(unwatched) > MOST_NAMED)
+    count = gettext("{late} of {total}", late=len(unwatched), total=total)
+    return {"count": count, "boards": boards_text, "board": unwatched[0].board, "state": unwatched[0].trouble.value}
 
 
 def backlog_full(site: SiteSnapshot) -> Fields | None:
@@ -106,8 +108,8 @@ def boards_new(site: SiteSnapshot) -> Fields | None:
 def scan_gaps(window: Window) -> Iterator[tuple[str, Fields]]:
     """Return the sites of which scans showed nothing but news lately, with their number and the last one's board."""
     for site in window.active:
-        if found := site.scan_gap(window.snapshot.at_ms):
-            yield site.name, {"count": found[0], "board": found[1]}
+        if gap := site.scan_gap(window.snapshot.at_ms):
+            yield site.name, {"count": gap[0], "board": gap[1]}
 
 
 def draining(window: Window) -> Iterator[tuple[str, Fields]]:

@@ -65,7 +65,7 @@ BOARDS_GONE = Kind(
     "CrawlBoardsGone", Severity.WARNING, "{count} boards are gone at the forum, and nothing new is found on them",
     "crawl-tasks schedule list {subject} names them; give them the address that they have now, or take them out of the"
     " site file", "site", of_site(conditions.boards_gone), rule=AlertRule(f"{latest('crawl_boards_gone')} > 0", "5m"),
-    one="1 board is gone at the forum, and nothing new is found on it",
+    singular="1 board is gone at the forum, and nothing new is found on it",
 )  # fmt: skip
 
 BOARDS_NEW = Kind(
@@ -73,7 +73,7 @@ BOARDS_NEW = Kind(
     "add them to boards in the site file; crawl-tasks schedule hold {subject}/BOARD, for one that is not wanted",
     "site", of_site(conditions.boards_new),
     rule=AlertRule(f"{latest('crawl_boards_new')} > 0", "5m", {"count": "{{ $value }}", "boards": _STATUS}),
-    one="1 board is new at the forum, and not in its site file: {boards}",
+    singular="1 board is new at the forum, and not in its site file: {boards}",
 )  # fmt: skip
 
 SCAN_GAP = Kind(
@@ -82,7 +82,7 @@ SCAN_GAP = Kind(
     "crawl-tasks schedule set {subject}/BOARD --interval 5m looks more often; better, name boards in the site file"
     " that lead to all threads", "site", conditions.scan_gaps,
     rule=AlertRule(f"{latest('crawl_site_scan_gap')} > 0", "5m", {"count": "{{ $value }}", "board": _STATUS}),
-    one="1 scan within a day showed nothing but new threads, and some before them may be missing: {board}",
+    singular="1 scan within a day showed nothing but new threads, and some before them may be missing: {board}",
 )  # fmt: skip
 
 BACKLOG_FULL = Kind(

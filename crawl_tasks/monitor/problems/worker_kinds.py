@@ -23,15 +23,15 @@ def _dying(window: Window) -> Iterator[tuple[str, Fields]]:
 
 
 def _clocks(window: Window) -> Iterator[tuple[str, Fields]]:
-    apart = [one for one in window.snapshot.processes if abs(one.ahead_ms) > CLOCK_MS]
+    apart = [process for process in window.snapshot.processes if abs(process.ahead_ms) > CLOCK_MS]
     if apart:
-        worst = max(apart, key=lambda one: abs(one.ahead_ms))
-        names = ", ".join(one.name for one in apart[:MOST_NAMED])
+        worst = max(apart, key=lambda process: abs(process.ahead_ms))
+        names = ", ".join(process.name for process in apart[:MOST_NAMED])
         yield "", {"names": names, "duration": duration(abs(worst.ahead_ms) / 1000)}
 
 
 def _versions(window: Window) -> Iterator[tuple[str, Fields]]:
-    versions = sorted({one.version for one in window.snapshot.processes})
+    versions = sorted({process.version for process in window.snapshot.processes})
     if len(versions) > 1:
         yield "", {"versions": ", ".join(versions)}
 
