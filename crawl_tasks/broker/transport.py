@@ -131,7 +131,9 @@ class Channel(stock.Channel):
     def _brpop_read(self, **options: object) -> bool:
         client = self.client
         try:
-            name = "BRPOP" if self._hears_replies else "BLPOP" if self._is_waiting else "EVALSHA"
+            name = "BLPOP" if self._is_waiting else "EVALSHA"
+            if self._hears_replies:
+                name = "BRPOP"
             reply = client.parse_response(client.connection, name)
         # Redis was restarted and has forgotten the script.
         except NoScriptError:

@@ -37,7 +37,7 @@ def is_secret(cookie: StoredCookie) -> bool:
     longest = max(runs, key=len, default="")
     if cookie.is_http_only and re.search(r"[0-9]", value) and re.search(r"[A-Za-z]", value):
         return True
-    kinds = ["d" if sign.isdigit() else "u" if sign.isupper() else "l" for sign in longest]
+    kinds = [(sign.isdigit(), sign.isupper()) for sign in longest]
     changes = sum(kind != before for kind, before in zip(kinds[1:], kinds, strict=False))
     # Of random letters and digits about every second one is of another kind than the one before, of words hardly any.
     return len(longest) >= _LEAST_RANDOM and changes * 5 >= len(longest)

@@ -28,7 +28,8 @@ def line_of(request: Request, flag: str = "") -> str:
     """Return a request as a line for admission. A `flag` overrides the one that follows from the request."""
     whole = "" if flag else request.reach.whole
     flag = flag or _flag_of(request)
-    word = guard_word(request, f"~{whole}" if whole else "!" if flag == Flag.HIDDEN else "")
+    mark = "!" if flag == Flag.HIDDEN else ""
+    word = guard_word(request, f"~{whole}" if whole else mark)
     return f"{word} {flag} {request.stage} {request.priority} {request.address} {payload_of(request)}"
 
 

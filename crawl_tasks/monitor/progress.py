@@ -187,7 +187,9 @@ def plain_text(snapshot: Snapshot) -> str:
 
 def _site_text(site: SiteSnapshot, current: CurrentProblems) -> str:
     counts, boards = site.counts, site.boards
-    mark = gettext(" (paused)") if site.is_paused else gettext(" (draining)") if site.is_draining else ""
+    mark = gettext(" (draining)") if site.is_draining else ""
+    if site.is_paused:
+        mark = gettext(" (paused)")
     stages = [
         gettext("  {stage:<8} done {done}, ready {ready}, queued {released}", stage=stage.value, **asdict(count))
         + _breaker_text(site, stage)

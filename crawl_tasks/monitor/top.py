@@ -43,7 +43,9 @@ def recent() -> History:
 
 def top_table(snapshot: Snapshot, history: History, most: int, width: int = WIDE, sort: str = "pages") -> Table:
     """Return the table of sites, the greatest of the column `sort` first, for a terminal of `width` characters."""
-    count = len(COLUMNS) if width >= WIDE else ON_NARROW if width >= NARROW else 1
+    count = len(COLUMNS)
+    if width < WIDE:
+        count = ON_NARROW if width >= NARROW else 1
     table = Table(title=headline(snapshot, history), title_justify="left", box=SIMPLE_HEAD)
     for name in list(COLUMNS.values())[:count]:
         table.add_column(

@@ -113,5 +113,7 @@ def _rank_of(name: str | None, at: float) -> _Rank:
 
 def key_of(author_id: str | None, name: str | None) -> str:
     """Return the key of an author, empty for nobody and for a name that is longer than any key."""
-    key = (f"{NAME_SIGN}{name}" if name else "") if author_id is None else author_id
+    key = author_id
+    if key is None:
+        key = f"{NAME_SIGN}{name}" if name else ""
     return key if len(key) <= ID_LENGTH else ""

@@ -190,7 +190,9 @@ def _marked(values: Sequence[str | None]) -> Sequence[str]:
 
 def extra_json(extra: Extra | None) -> str | None:
     """Return the text of column `extra`."""
-    return _extra_text(tuple(extra.items())) if extra else None if extra is None else "{}"
+    if not extra:
+        return None if extra is None else "{}"
+    return _extra_text(tuple(extra.items()))
 
 
 def _uncounted(extra: Value) -> dict[str, str]:

@@ -108,9 +108,9 @@ def _heat_map(boards: Sequence[BoardState], titles: Mapping[str, str], now_ms: i
     fields = []
     for board in boards:
         age_ms = now_ms - board.scanned_at_ms
-        is_seen = board.scanned_at_ms and not board.gone_at_ms
-        heat = bisect(_HEATS, age_ms / max(1, board.interval_ms)) if is_seen else len(_HEATS)
-        seen = _ago(age_ms) if is_seen else gettext("gone") if board.gone_at_ms else gettext("never scanned")
+        heat, seen = len(_HEATS), gettext("gone") if board.gone_at_ms else gettext("never scanned")
+        if board.scanned_at_ms and not board.gone_at_ms:
+            heat, seen = bisect(_HEATS, age_ms / max(1, board.interval_ms)), _ago(age_ms)
         fields.append(
             f'<li class="h{heat}"><b>{escape(titles.get(board.board) or board.board)}</b>'
             f"{gettext('held') if board.is_held else seen}</li>"

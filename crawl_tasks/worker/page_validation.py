@@ -165,12 +165,13 @@ def _text(results: dict[str, deque[str]]) -> str:
     """Return the last contradiction of a kind that half of the pages have, empty without one."""
     for kind, evidence in results.items():
         bad = [text for text in evidence if text]
-        # Few threads have a second page: two that no rule found are no chance, where it found no other. Records that
-        # no rule reads are lost wherever they stand, and may be those of one kind of thread.
-        has_lost = kind.startswith(RECORDS)
-        least = 2 if kind.startswith(_OF_FEW) else LEAST
-        is_sample = kind == _LISTED and len(evidence) == RESULTS
-        parts = _PARTS if has_lost else _PARTS_GONE if is_sample else 2
+        # Few threads have a second page: two that no rule found are no chance, where it found no other.
+        least, parts = 2 if kind.startswith(_OF_FEW) else LEAST, 2
+        if kind.startswith(RECORDS):
+            # Records that no rule reads are lost wherever they stand, and may be those of one kind of thread.
+            parts = _PARTS
+        elif kind == _LISTED and len(evidence) == RESULTS:
+            parts = _PARTS_GONE
         if len(bad) >= least and parts * len(bad) >= len(evidence):
             return f"{len(bad)} of the last {len(evidence)} pages, as {bad[-1]}"
     return ""

@@ -134,10 +134,7 @@ class Restore:
         Raises:
             ConfigError: no such site is published.
         """
-        lines = (
-            line_of(page, Flag.NEW if is_open else Flag.GONE if page.is_hidden else Flag.KNOWN)
-            for page, is_open in pages
-        )
+        lines = (line_of(page, _flag_of(page, is_open=is_open)) for page, is_open in pages)
         _, ready, known = of_published(site, self._scripts.call(Verb.RESTORE_REQUESTS, site, newest_ms, *lines))
         return ready, known
 
@@ -155,3 +152,9 @@ class Restore:
         hours = " ".join(map(str, by_hour))
         reply = self._scripts.call(Verb.RESTORE_BOARD, site, board, scan, at_ms, sums, hours)
         return of_published(site, reply)[1] == 1
+
+
+def _flag_of(page: Request, *, is_open: bool) -> Flag:
+    if is_open:
+        return Flag.NEW
+    return Flag.GONE if page.is_hidden else Flag.KNOWN

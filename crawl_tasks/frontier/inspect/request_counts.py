@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -177,9 +178,9 @@ def _boards(words: Sequence[str], unwatched: Sequence[UnwatchedBoard]) -> ScanCo
     boards = ScanCounts(*map(_whole, words))
     if not unwatched:
         return boards
+    troubles = Counter(board.trouble for board in unwatched)
     parked, dead, held = (
-        sum(board.trouble is trouble for board in unwatched)
-        for trouble in (UnwatchedState.PARKED, UnwatchedState.DEAD, UnwatchedState.HELD)
+        troubles[state] for state in (UnwatchedState.PARKED, UnwatchedState.DEAD, UnwatchedState.HELD)
     )
     # The ledger counts a parked board as overdue too, since its scan never ends.
     return replace(boards, late=max(0, boards.late - parked), parked=parked, dead=dead, held=held)

@@ -248,8 +248,10 @@ def retrying(site: SiteSnapshot) -> Fields | None:
 
 
 def _count_and_reason(site: SiteSnapshot, fate: str, count: int) -> Fields | None:
+    if not count:
+        return None
     reasons = [(times, reason) for (other, reason), times in site.fates.items() if other == fate]
-    return {"count": count, "reason": max(reasons)[1] if reasons else gettext("reason unknown")} if count else None
+    return {"count": count, "reason": max(reasons)[1] if reasons else gettext("reason unknown")}
 
 
 def slowed_down(site: SiteSnapshot) -> Fields | None:
