@@ -211,7 +211,6 @@ def _extra_without(
 ) -> tuple[Extra, dict[str, float], dict[str, str]]:
     """Return the names of an extra that have no covered time, with their times by stamp and their sources."""
     extra: Extra = orjson.loads(text)
-    seen_at = stamps.times.get("extra", seen_at)
     times = {name: stamps.times.get(extra_name(name), seen_at) for name in extra}
     left = {name: value for name, value in extra.items() if times[name] not in covered}
     sources = {name: source for name, source in stamps.sources.items() if name in left}
