@@ -57,7 +57,7 @@ def _stamp(record: logging.LogRecord) -> str:
 
 def for_terminal(text: str) -> str:
     r"""Return a text with control and direction characters as JSON spells them, as in \u009b, but line ends."""
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def printable(text: str, most: int = 500) -> str:
@@ -91,16 +91,16 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the JSON object of one record."""
-        said: dict[str, object] = {
+        fields: dict[str, object] = {
             "time": _stamp(record),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
             "logger": record.name,
         }
-        said |= _fields(record)
+        fields |= _fields(record)
         if record.exc_info is not None:
-            said["traceback"] = self.formatException(record.exc_info)
-        return hide_passwords(json.dumps(said, ensure_ascii=False, default=str))
+            fields["traceback"] = self.formatException(record.exc_info)
+        return hide_passwords(json.dumps(fields, ensure_ascii=False, default=str))
 
 
 def _shown(value: object) -> str:
@@ -147,13 +147,13 @@ class OutageLog:
             now = self._clock()
             self._failures += 1
             if self._began is None:
-                self._began, said = now, {"error": str(error)}
+                self._began, fields = now, {"error": str(error)}
             elif now >= self._count_at:
-                said = {"error": str(error), "failures": str(self._failures), "for_s": f"{now - self._began:.0f}"}
+                fields = {"error": str(error), "failures": str(self._failures), "for_s": f"{now - self._began:.0f}"}
             else:
                 return
             self._count_at = now + COUNT_EVERY_S
-        self._log.error(self._what, extra=said)
+        self._log.error(self._what, extra=fields)
 
     def end(self) -> None:
         """Note that the server works, and log how long an outage lasted."""

@@ -68,16 +68,16 @@ def read_proxy(text: str, where: str) -> Proxy:
     """
     if text in ("", ProxyKind.DIRECT):
         return DIRECT
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         raise ConfigError(f"{where} is no address of a proxy; {_WRITE}")
-    if found["kind"] not in (ProxyKind.HTTP, ProxyKind.SOCKS5, ProxyKind.SOCKS5H):
-        raise ConfigError(f"{where}: proxies of kind {found['kind']} are not spoken to; {_WRITE}")
-    port = int(found["port"])
-    user, password = unquote(found["user"] or ""), unquote(found["password"] or "")
+    if match["kind"] not in (ProxyKind.HTTP, ProxyKind.SOCKS5, ProxyKind.SOCKS5H):
+        raise ConfigError(f"{where}: proxies of kind {match['kind']} are not spoken to; {_WRITE}")
+    port = int(match["port"])
+    user, password = unquote(match["user"] or ""), unquote(match["password"] or "")
     if not 0 < port < 65536 or not all(_is_sendable(secret) for secret in (user, password)):
         raise ConfigError(f"{where}: its port, user or password is none that can be sent; {_WRITE}")
-    return Proxy(ProxyKind(found["kind"]), found["host"].strip("[]").lower(), port, user, password)
+    return Proxy(ProxyKind(match["kind"]), match["host"].strip("[]").lower(), port, user, password)
 
 
 def _is_sendable(secret: str) -> bool:

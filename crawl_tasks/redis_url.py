@@ -37,7 +37,7 @@ def _mistake(url: str) -> str:
     scheme, _, rest = url.partition("://")
     user, is_there, place = rest.rpartition("@")
     if is_there and (bad := sorted(_ESCAPES.keys() & set(user))):
-        return f"write {' and '.join(_ESCAPES[one] for one in bad)} for {' and '.join(bad)} in user or password"
+        return f"write {' and '.join(_ESCAPES[sign] for sign in bad)} for {' and '.join(bad)} in user or password"
     if "#" in place:
         return "write %23 for # in user or password"
     matched = _PLACE.fullmatch(place)

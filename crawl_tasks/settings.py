@@ -255,7 +255,7 @@ class Settings(BaseModel):
 def read_cells(text: str) -> tuple[Cell, ...]:
     """Return the cells that a value of CRAWL_REDIS_URL names. Their order means nothing."""
     named = [(part, _CELL_NAME.fullmatch(part)) for part in text.split()]
-    return tuple(Cell(found[1], found[2]) if found else Cell("", part) for part, found in named)
+    return tuple(Cell(match[1], match[2]) if match else Cell("", part) for part, match in named)
 
 
 def load_settings(environment: Mapping[str, str] = os.environ) -> Settings:

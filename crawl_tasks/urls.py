@@ -108,8 +108,8 @@ def page_hash(stage: str, key: str, page: int) -> int:
 
 
 def _refusal(address: str, why: str) -> RefusedAddress:
-    shown = _USERINFO.sub("***@", address[:300])
-    return RefusedAddress(f"the address {shown[:120]!r}{'...' if len(address) > 120 else ''} {why}")
+    plain = _USERINFO.sub("***@", address[:300])
+    return RefusedAddress(f"the address {plain[:120]!r}{'...' if len(address) > 120 else ''} {why}")
 
 
 def _checked(address: str) -> str:
@@ -151,14 +151,14 @@ def _joined(text: str, base: str | None) -> _Place:
         return _authority(front[named.end() :], named[1].lower(), query)
     if base is None:
         raise _refusal(text, "is not absolute: it must begin with http:// or https://")
-    there = _place(base)
+    place = _place(base)
     if front.startswith("//"):
-        return _authority(front, there.origin.partition(":")[0], query)
+        return _authority(front, place.origin.partition(":")[0], query)
     if front.startswith("/"):
-        return _Place(there.origin, front, query)
+        return _Place(place.origin, front, query)
     if front:
-        return _Place(there.origin, there.path[: there.path.rindex("/") + 1] + front, query)
-    return _Place(there.origin, there.path, query if mark else there.query)
+        return _Place(place.origin, place.path[: place.path.rindex("/") + 1] + front, query)
+    return _Place(place.origin, place.path, query if mark else place.query)
 
 
 def _authority(rest: str, scheme: str, query: str) -> _Place:
@@ -232,8 +232,8 @@ def _quoted(text: str, encoding: str) -> str:
     """
     wide = encoding.lower().startswith("utf")
 
-    def quote(found: re.Match[str]) -> str:
-        part = found[0]
+    def quote(match: re.Match[str]) -> str:
+        part = match[0]
         if part[0] != "%":
             raw = part.encode() if wide else part.encode(encoding, "xmlcharrefreplace")
             return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in raw)
@@ -258,7 +258,7 @@ def _without_dots(path: str) -> str:
 def _without(address: str, names: tuple[str, ...]) -> str:
     path, _, query = address.partition("?")
     dropped = _pattern(names)
-    path = re.sub(r";([^;/=]+)(?:=[^;/]*)?", lambda found: "" if dropped.fullmatch(found[1]) else found[0], path)
+    path = re.sub(r";([^;/=]+)(?:=[^;/]*)?", lambda match: "" if dropped.fullmatch(match[1]) else match[0], path)
     if "/." in path:
         # `/.;sid=1` was no dot segment before, and is one now.
         origin = origin_of(path)

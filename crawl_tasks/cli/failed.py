@@ -28,14 +28,14 @@ KINDS = click.Choice([kind.value for kind in FailedKind])
 class KindText(NamedTuple):
     """The words for a kind: noun in singular and plural, the option that `retry` takes, and the fate after a retry."""
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     chosen_by: str
     retried: str
 
     def tell(self, number: int, fate: str) -> str:
         """Return a sentence about the number of entries with a fate."""
-        return gettext(f"{{count}} {self.one} is {fate}" if number == 1 else f"{{count}} {self.many} are {fate}",
+        return gettext(f"{{count}} {self.singular} is {fate}" if number == 1 else f"{{count}} {self.plural} are {fate}",
                        count=number)  # fmt: skip
 
 
@@ -261,7 +261,7 @@ def _meant(chosen: Chosen, ids: tuple[str, ...], *, everything: bool) -> tuple[F
         state = chosen.selection.state or State.DEAD
         return kind, chosen._replace(kind=kind, selection=chosen.selection._replace(state=state))
     if kind is not FailedKind.ITEM and everything == bool(ids):
-        raise click.UsageError(f"name {WORDINGS[kind].many} by their ids, or all with --all")
+        raise click.UsageError(f"name {WORDINGS[kind].plural} by their ids, or all with --all")
     return kind, chosen._replace(kind=kind, selection=Selection(ids=ids))
 
 
@@ -269,7 +269,7 @@ def _told(kind: FailedKind, chosen: Chosen) -> str:
     """Return the selection in words, for a question."""
     words, selection = WORDINGS[kind], chosen.selection
     if kind is not FailedKind.PAGE:
-        return f"{words.many} {', '.join(selection.ids)}" if selection.ids else f"all {words.many}"
+        return f"{words.plural} {', '.join(selection.ids)}" if selection.ids else f"all {words.plural}"
     stage = f" {selection.stage.value}" if selection.stage else ""
     why = f" for {selection.reason}" if selection.reason else ""
     return f"the {selection.state}{stage} pages of {', '.join(chosen.sites) or 'all sites'}{why}"

@@ -30,7 +30,7 @@ FROM_TABLES = {
     "failed.state.value": "State",
     "state": "State",
     "item.state": "UNREADABLE",
-    "f'{{count}} {self.one} is {fate}' if number == 1 else f'{{count}} {self.many} are {fate}'": "WORDINGS",
+    "f'{{count}} {self.singular} is {fate}' if number == 1 else f'{{count}} {self.plural} are {fate}'": "WORDINGS",
 }
 """Arguments whose sentences `of_tables` yields, with the table."""
 
@@ -56,8 +56,8 @@ def of_tables() -> Iterator[str]:
     yield from map(str, (*Severity, *Change, *State))
     yield from UNREADABLE
     for words in WORDINGS.values():
-        yield f"{{count}} {words.one} is shown"
-        yield f"{{count}} {words.many} are shown"
+        yield f"{{count}} {words.singular} is shown"
+        yield f"{{count}} {words.plural} are shown"
 
 
 def _of_file(file: Path) -> Iterator[str]:
