@@ -31,3 +31,14 @@ def test_extras_are_joined_in_either_order(older: Extra | None, newer: Extra | N
 
     [row] = rows
     assert orjson.loads(str(row[POSTS.columns.index("extra")])) == joined
+
+
+@pytest.mark.parametrize(("board", "left"), [("1", None), ("2", "yes")])
+def test_only_the_board_that_showed_a_name_takes_it_back(board: str, left: str | None) -> None:
+    shown = post_row("demo", Post("7", 100.0, forum_id="1", title="boats", extra={"pinned": "yes"}))
+    lacking = post_row("demo", Post("7", 200.0, forum_id=board, title="boats", extra={"pinned": None}))
+
+    rows = {merge(POSTS, *both)[0] for both in ((shown, lacking), (lacking, shown))}
+
+    [row] = rows
+    assert orjson.loads(str(row[POSTS.columns.index("extra")])) == {"pinned": left}

@@ -24,7 +24,7 @@ SHORTEST = 3
 MOST_OF_OUR_OWN = 0.09
 VAGUE = frozenset(("one", "said", "told", "there", "mine"))
 """Names that do not say what they hold."""
-UNNAMED = frozenset(("items", "model", "parse", "recovery", "registry", "schedule", "sites"))
+UNNAMED = frozenset(("items", "model", "recovery", "registry", "schedule", "sites"))
 """Rooms whose locals are not named yet."""
 MOST_FOUND = 0.004
 
