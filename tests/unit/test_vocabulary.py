@@ -24,8 +24,6 @@ SHORTEST = 3
 MOST_OF_OUR_OWN = 0.09
 VAGUE = frozenset(("one", "said", "told", "there", "mine"))
 """Names that do not say what they hold."""
-UNNAMED = frozenset(("items", "model", "recovery", "registry", "schedule", "sites"))
-"""Rooms whose locals are not named yet."""
 MOST_FOUND = 0.004
 
 
@@ -132,7 +130,7 @@ def local_names() -> Iterator[tuple[str, str]]:
     """Yield each use of a name in the code, with its file and line."""
     for file in sorted(PACKAGE.rglob("*.py")):
         place = file.relative_to(PACKAGE)
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))) if place.parts[0] not in UNNAMED else ():
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Name | ast.arg):
                 yield node.id if isinstance(node, ast.Name) else node.arg, f"{place}:{node.lineno}"
 
