@@ -205,8 +205,10 @@ def test_the_mark_of_a_full_pass_stays_and_goes_with_its_comment(new_store: Make
 
     rows = corrected(store, scratch, today)
 
-    # Comment 8 was never one.
+    # Comment 8 was never one, and readers of the change feed hear of it.
     assert rows == MergeCounts(removed=1)
+    key = select(*list(tables.removals.primary_key))
+    assert list(map(tuple, store.database.stream(key))) == [("site", "1", "8")]
     assert states(store) == {"7": "deleted", "9": "normal"}
     assert versions(store) == {("state", "normal"): 1.0}
 
