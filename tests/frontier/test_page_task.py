@@ -16,7 +16,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.redis_client import open_client
 from crawl_tasks.local.redis_server import RedisServer
-from crawl_tasks.model import Stage
+from crawl_tasks.model import Reach, Stage
 from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.worker.page_task import PageTask
 from crawl_tasks.worker.task_message import TaskMessage
@@ -196,6 +196,21 @@ def test_behind_a_comment_page_that_is_gone_the_page_before_is_read_again(crawl:
     del crawl.forum.pages["/comment/7/3"]
     assert crawl.scan()[-2:] == ["/comment/7/3", "/comment/7/2"]
     assert "d" in {one.comment_id for items in crawl.items() for one in items.comments}
+
+
+def test_an_unlisted_thread_that_is_refused_is_gone_at_the_second_look(crawl: SmallCrawl) -> None:
+    site = crawl.publish()
+    crawl.forum.thread("7")
+    crawl.forum.statuses["/post/7"] = 403
+    reach = Reach(whole="w.1", is_unlisted=True)
+    crawl.frontier.admit("demo", [post(7)._replace(address=f"{site.base}/post/7", reach=reach)])
+
+    crawl.work()
+    states = [[row.state for items in crawl.items() for row in items.posts]]
+    crawl.try_again()
+    states.append([row.state for items in crawl.items() for row in items.posts])
+
+    assert states == [[], ["deleted"]]
 
 
 @pytest.mark.parametrize(("fields", "title"), [("title: h1, ", None), ("", "A long…")])
