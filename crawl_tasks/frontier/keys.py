@@ -52,7 +52,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 |                      |        | spent, found, credit, max_children, turn, lead: backoff, quiet_hours, fair_share,  |
 |                      |        | backlog_limit, slots), budget and rates (freshness, pulse, busy, scan_at: scan,    |
 |                      |        | ping_at, pinged: news), counters,                                                  |
-|                      |        | breaker (breaker:G, results:G, retry:G, gone_believed: circuit_breaker), decision:   |
+|                      |        | breaker (breaker:G, results:G, retry:G, gone_believed: circuit_breaker), decision: |
 |                      |        | that of the gate, while it is not `run`, publisher: host:directory of the file,    |
 |                      |        | withdrawn: 1 while that directory has no such file, flushes of the guard,          |
 |                      |        | old_addresses: those of earlier versions of the file, as JSON, old_rules: earlier  |
@@ -72,7 +72,7 @@ P is the prefix (setting `redis_prefix`), S a site's name, G one of list, post, 
 | P:s:S:open           | hash   | rid -> "token entry" of released requests (token 0) and leased ones                |
 | P:s:S:delayed        | zset   | entry -> time at which the request becomes ready again, ms                         |
 | P:s:S:parked         | hash   | rid -> "since reason details", newline, entry                                      |
-| P:s:S:tripped:G     | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
+| P:s:S:tripped:G      | list   | rids of the requests that tripped the circuit breaker of the stage, oldest first   |
 | P:s:S:unread:G       | list   | rids of other parked pages that could not be read: circuit_breaker                 |
 | P:s:S:kept:G         | zset   | rid -> time at which the page was kept, ms                                         |
 | P:s:S:pages:G        | hash   | rid -> unreadable page, packed, at most 10                                         |
