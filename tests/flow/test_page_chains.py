@@ -84,6 +84,7 @@ def test_a_worker_that_gets_quit_begins_no_page_and_says_nothing_odd(world: Worl
     assert world.count_requests().imbalance() == ""
 
 
+@pytest.mark.long
 def test_a_chain_shows_in_inspect_and_a_revoked_page_comes_again(world: World) -> None:
     world.environment |= LONG
     world.forum("--latency-ms", "60")

@@ -385,7 +385,9 @@ def stop_processes(others: set[int], over: threading.Event) -> None:
                     process.suspend()
 
 
-@pytest.mark.parametrize("is_started", [True, False], ids=["at work", "as it starts"])
+@pytest.mark.parametrize(
+    "is_started", [pytest.param(True, id="at work"), pytest.param(False, id="as it starts", marks=pytest.mark.long)]
+)
 def test_a_driver_that_answers_no_more_costs_a_page_and_the_next_gets_a_fresh_one(
     draw: Draw, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch, *, is_started: bool
 ) -> None:
@@ -543,6 +545,7 @@ def test_a_page_whose_scripts_work_in_pieces_is_complete_after_the_last_one(draw
     assert told(draw(f"{work} setTimeout(work);", quiet_s=0.5)) == ["done"]
 
 
+@pytest.mark.long
 def test_a_page_that_works_without_end_is_taken_as_it_stands(draw: Draw) -> None:
     piece = "const end = performance.now() + 15; while (performance.now() < end);"
     work = f"const work = () => {{ {piece} setTimeout(work) }};"
@@ -912,6 +915,7 @@ def test_an_address_that_is_always_slow_leaves_a_gap_on_each_page(
     assert asked_for(forum, "/slow") == 6
 
 
+@pytest.mark.long
 def test_a_request_that_is_not_sent_as_it_was_slow_leaves_a_gap(
     draw: Draw, forum: HostileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
