@@ -214,6 +214,16 @@ def test_dates_with_the_year_first_are_iso_until_a_later_page_refutes_that_aloud
     assert [note for note in second.notes if "were read ymd as ISO 8601, and are ydm: set date_order: ydm" in note]
 
 
+def test_a_page_of_iso_dates_behind_a_page_with_the_day_before_the_month_says_so() -> None:
+    site = parser()
+
+    read(site, "2012-28-04 10:05")
+    later = read(site, "2012-04-29 10:05")
+
+    assert days(later) == ["2012-04-29"]
+    assert [note for note in later.notes if "ymd here contradicts the order of pages before, ydm" in note]
+
+
 def test_a_page_of_dates_with_the_year_first_in_two_orders_says_so() -> None:
     parsed = read(parser(), "2012-05-04", "2012-28-04", "2012-04-28")
 

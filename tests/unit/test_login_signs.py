@@ -135,3 +135,13 @@ def test_a_thread_named_logout_on_the_check_page_makes_nobody_a_member(
     assert policy.is_member(Fetched("https://forum.example/", 200, {"content-type": HTML}, body.encode(), 1.0)) is (
         is_member
     )
+
+
+def test_a_sign_on_a_drawn_page_says_nothing_as_its_session_may_have_ended_meanwhile() -> None:
+    text = f"{RULES}login:\n  cookie_file: FORUM_COOKIES\n  success: a.logout\n"
+    policy = login_policy(parse_site(text, "demo.yaml"), {})
+    assert policy is not None
+    page = Fetched("https://forum.example/1", 200, {"content-type": HTML}, CHROME.encode(), 1.0)
+
+    assert policy.signs(page, Stage.POST) is Sign.MEMBER
+    assert policy.signs(page._replace(is_rendered=True), Stage.POST) is Sign.NONE

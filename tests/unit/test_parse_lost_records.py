@@ -113,6 +113,15 @@ def test_the_post_above_its_comments_is_none_of_them(classes: str) -> None:
     assert talk("div.member", page, Stage.POST) == []
 
 
+def test_of_two_posts_above_the_comments_only_the_first_may_be_that_of_the_thread() -> None:
+    above = post(77, "op", "post first") + post(78, "bob", "post guest")
+    page = f"<h1>x</h1><p class=body>x</p>{above}{MEMBERS}"
+
+    [note] = talk("div.member", page, Stage.POST)
+
+    assert note == f"1 of 7 {SAID} (the first: 'p78')"
+
+
 def test_the_post_above_its_comments_and_quotes_within_them_are_not_named() -> None:
     quoted = post(3, "bob", text=f"<div>{post(8, 'eve', 'post quote')}</div>")
     page = f"<h1>x</h1><p class=body>x</p>{post(None, 'op', 'post first')}{MEMBERS}{quoted}"

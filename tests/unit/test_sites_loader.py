@@ -141,6 +141,8 @@ def test_the_demo_file_is_good() -> None:
         ("/list/{board}/{page}", "/list/{board", "f.yaml:7: list.address: has a brace without its pair"),
         ("  next: a.next", "  next: a.next\n  walk: fan", "walk: fan needs pages"),
         ("  next: a.next", "  total: .n", "total needs per_page"),
+        ("  pages: .pages", "  pages: .pages\n  embedded: {css: .x}", "embedded is {json: ...} where format is html"),
+        ("  pages: .pages", "  pages: .pages\n  format: json-ld\n  embedded: {json: a}", "embedded is {json: ...}"),
         ("  next: a.next", "  identity: '/x'", "list.identity needs a group (?P<board>...)"),
         ("  pages: .pages\n", "", "post.pages: nothing says whether there are more comment pages"),
         ("first_page: 2", "first_page: 2\n  first_page: 1", "f.yaml:22: comment.first_page: stands twice; remove one"),
