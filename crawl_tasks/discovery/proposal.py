@@ -65,16 +65,8 @@ def propose(probe: HttpProbe, front: Document, findings: Findings, language: str
     seen = scan_boards(probe, listing.boards, front, listing.titles)
     pages = [listing.document, *(sample.document for sample in samples)]
     remark = "no preset knows this program: the rules below are proposals. Run `crawl-tasks try`, then correct them"
-    strays = beside_boards(front, linked)[:1]
-    doubts = [f"links beside boards are boards: {url} is none" for url in strays]
-    if feed is None and len(unlisted := _unlisted(probe, listing, following)) >= FEW:
-        doubts.append(
-            f"the front page lists every thread: {len(unlisted)} that other pages link are not on it, as {unlisted[0]}"
-        )
-    asked = {link.url for link in listing.titles}.intersection(probe.asked)
-    unread = sorted(url for url in asked if not probe.has(url))
-    if len(unread) >= FEW and 2 * len(unread) > len(asked):
-        doubts.append(f"threads can be read: {len(unread)} of {len(asked)} cannot, as {unread[0]}")
+    doubts = [f"links beside boards are boards: {url} is none" for url in beside_boards(front, linked)[:1]]
+    doubts += _doubts(probe, listing, following, is_from_feed=feed is not None)
     findings = replace(
         findings,
         zone=findings.zone or zone_of_pages(pages, language=language) or zone_by_ages(pages, language=language),
@@ -86,15 +78,31 @@ def propose(probe: HttpProbe, front: Document, findings: Findings, language: str
     )
     best = _best_of(probe, listing, following, samples, findings, seen)
     if best[0][0] < 0 and samples:
-        # The threads that refute the rules show what the samples did not.
-        known = {sample.link.url for sample in samples}
-        more = {link.url: (link, at) for at, link in enumerate(listing.titles) if link.url not in known}
-        tried = [
-            FetchedThread(link, at, Document(probe.page(url))) for url, (link, at) in more.items() if probe.has(url)
-        ]
+        tried = _tried_threads(probe, listing, samples)
         again = _best_of(probe, listing, following, [*samples, *tried], findings, seen)
         best = max(again, best, key=itemgetter(0))
     return best[1]
+
+
+def _doubts(probe: HttpProbe, listing: Listing, following: Following | None, *, is_from_feed: bool) -> list[str]:
+    """Return what pages say against the list: threads that it lacks, and threads that cannot be read."""
+    doubts = []
+    if not is_from_feed and len(unlisted := _unlisted(probe, listing, following)) >= FEW:
+        doubts.append(
+            f"the front page lists every thread: {len(unlisted)} that other pages link are not on it, as {unlisted[0]}"
+        )
+    asked = {link.url for link in listing.titles}.intersection(probe.asked)
+    unread = sorted(url for url in asked if not probe.has(url))
+    if len(unread) >= FEW and 2 * len(unread) > len(asked):
+        doubts.append(f"threads can be read: {len(unread)} of {len(asked)} cannot, as {unread[0]}")
+    return doubts
+
+
+def _tried_threads(probe: HttpProbe, listing: Listing, samples: Sequence[FetchedThread]) -> list[FetchedThread]:
+    """Return the threads by which rules were tried. Those that refute them show what the samples did not."""
+    known = {sample.link.url for sample in samples}
+    rows = {link.url: (link, at) for at, link in enumerate(listing.titles) if link.url not in known}
+    return [FetchedThread(link, at, Document(probe.page(url))) for url, (link, at) in rows.items() if probe.has(url)]
 
 
 def _best_of(
@@ -102,14 +110,7 @@ def _best_of(
     findings: Findings, scan: BoardScan,
 ) -> tuple[tuple[int, ...], Findings]:  # fmt: skip
     """Return the hypothesis that the pages refute least, with its score."""
-    hypotheses: list[tuple[ThreadRecords | None, bool, bool]] = [
-        (candidate, is_inside, False)
-        for candidate in comment_hypotheses(samples)
-        for is_inside in (True, False)
-        if not is_inside or not candidate.is_behind_post([sample.document for sample in samples])
-    ]
-    if not hypotheses or any(posting_in(sample.document) for sample in samples):
-        hypotheses.append((None, False, False))
+    hypotheses = _hypotheses(samples)
     headings = {sample.row: heading_of(sample.document) for sample in samples}
     step = following.step if following else None
     made: list[tuple[tuple[int, ...], Findings]] = []
@@ -133,6 +134,22 @@ def _best_of(
         if records is not None and len(made) == len(hypotheses) and all(score[0] == INVALID for score, _ in made):
             hypotheses.append((None, False, False))
     return max(made, key=itemgetter(0))
+
+
+_Hypothesis = tuple[ThreadRecords | None, bool, bool]
+"""The records, whether the first of them is the post, and whether later pages repeat the post."""
+
+
+def _hypotheses(samples: Sequence[FetchedThread]) -> list[_Hypothesis]:
+    hypotheses: list[_Hypothesis] = []
+    documents = [sample.document for sample in samples]
+    for candidate in comment_hypotheses(samples):
+        if not candidate.is_behind_post(documents):
+            hypotheses.append((candidate, True, False))
+        hypotheses.append((candidate, False, False))
+    if not hypotheses or any(map(posting_in, documents)):
+        hypotheses.append((None, False, False))
+    return hypotheses
 
 
 def _unlisted(probe: HttpProbe, listing: Listing, following: Following | None) -> list[str]:
@@ -216,10 +233,9 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     counts = replies_in(listing.records)
     if not any(counts):
         # Links to later pages of a thread stand beside its title.
-        counts = [
-            sum(is_further(link.url, url) for url in _urls_in(listing.document, record))
-            for record, link in zip(listing.records, listing.titles, strict=True)
-        ]
+        counts = []
+        for record, link in zip(listing.records, listing.titles, strict=True):
+            counts.append(sum(is_further(link.url, url) for url in _urls_in(listing.document, record)))
     # A thread that two list pages show is tried once: said twice, its texts look like parts of the page.
     rows = {link.url: at for at, link in reversed([*enumerate(listing.titles)])}
     order = sorted(rows.values(), key=lambda at: (-counts[at], at))

@@ -108,13 +108,19 @@ def _behind_by_proposal(
         # A board may be called a forum: the given page lists it with others.
         if is_same or path_of(other.place.url) in boards:
             continue
-        findings, is_door = other.by_proposal(), other in doors
-        is_board = is_door and len(findings.boards) == 1
-        if is_board and is_one_of_several(probe, discovery.front, other.front):
-            continue
-        if findings.boards and (is_door or kind_of_start(findings, discovery.front)):
+        findings = other.by_proposal()
+        if findings.boards and _is_its_forum(probe, discovery, other, findings, is_door=other in doors):
             return _from(findings, discovery)
     return None
+
+
+def _is_its_forum(
+    probe: HttpProbe, discovery: ForumDiscovery, other: ForumDiscovery, findings: Findings, *, is_door: bool
+) -> bool:
+    """Return whether another page is the forum of the given one, and neither a board of it nor a forum beside."""
+    if is_door:
+        return len(findings.boards) > 1 or not is_one_of_several(probe, discovery.front, other.front)
+    return bool(kind_of_start(findings, discovery.front))
 
 
 def _with_drawn(

@@ -103,12 +103,11 @@ def _on_the_wall(text: str, at_s: float, known_s: int) -> int | None:
     """Return a time without zone, read as UTC, by the order of day and month that comes nearest to the known moment."""
     if not _TIME_OF_DAY.search(text) or not is_stable(text):
         return None
-    walls = [
-        here
-        for order in (None, *DateOrder)
-        for here, away in [[read_date(text, at_s, zone, order=order) for zone in (_UTC, _AWAY)]]
-        if here is not None and here != away
-    ]
+    walls: list[int] = []
+    for order in (None, *DateOrder):
+        here, away = read_date(text, at_s, _UTC, order=order), read_date(text, at_s, _AWAY, order=order)
+        if here is not None and here != away:
+            walls.append(here)
     return min(walls, key=lambda wall: abs(wall - known_s), default=None)
 
 

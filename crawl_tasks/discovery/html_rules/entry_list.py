@@ -97,8 +97,9 @@ def _lead_to_pages(document: Document, nodes: Sequence[LexborNode]) -> bool:
         worded = [link for link in links if re.search(r"[^\W\d_]", link.text) and moment_of(link.text) is None]
         if links[0].is_stranger:
             continue
-        firsts = [next((link.key for link in worded if is_in(link.node, {node.mem_id})), None) for node in nodes]
-        keys = [key for key in firsts if key is not None]
+        keys: list[str] = []
+        for node in nodes:
+            keys += [link.key for link in worded if is_in(link.node, {node.mem_id})][:1]
         if len(keys) >= FEWEST // 2 and 5 * len(keys) >= 4 * len(nodes) and len(set(keys)) == len(keys):
             return True
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -202,9 +202,14 @@ def _titles(samples: Sequence[FetchedThread]) -> set[str]:
 
 def _common_end(root: LexborNode, other: Sequence[LexborNode]) -> list[LexborNode]:
     """Return the last elements with words of a page that have the words of another page's last ones."""
-    own, theirs = ([node for node in nodes if node.text(deep=False).strip()] for nodes in (root.css("*"), other))
-    pairs = zip(reversed(own), reversed(theirs), strict=False)
-    return [last for last, _ in takewhile(lambda pair: pair[0].text(deep=False) == pair[1].text(deep=False), pairs)]
+    own = [node for node in root.css("*") if node.text(deep=False).strip()]
+    theirs = [node for node in other if node.text(deep=False).strip()]
+    common: list[LexborNode] = []
+    for node, like in zip(reversed(own), reversed(theirs), strict=False):
+        if node.text(deep=False) != like.text(deep=False):
+            break
+        common.append(node)
+    return common
 
 
 def _without_cells(like: FoundFields) -> FoundFields | None:

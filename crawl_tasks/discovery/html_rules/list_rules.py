@@ -90,13 +90,7 @@ def list_rules(
         headings: the titles of these threads on their own pages.
     """
     records, links = listing.records, listing.titles
-    link = selector_in(
-        records,
-        [
-            row_link.node if row_link.node.mem_id != record.mem_id else None
-            for row_link, record in zip(links, records, strict=True)
-        ],
-    )
+    link = _link_selector(records, links)
     title = title_of(records, links, headings) or link or "a"
     addresses, has_template = _addresses(listing, following)
     lines = [
@@ -120,13 +114,25 @@ def list_rules(
     moments, is_stable_last = _moments(slots, first)
     fields |= moments
     lines += fields_text(fields, 2)
-    # A count alone misses a thread that lost one reply and got another.
-    signs = [name for name in ("reply_count", "last_reply_at") if name in fields and (name[0] == "r" or is_stable_last)]
-    lines += [f"  revision: [{', '.join(signs)}]"] if signs else []
+    lines += _revision(fields, is_stable_last=is_stable_last)
     more = (
         following.step.line(has_template=has_template) if following else f"{GUESS}{CHECK}: no board had a second page"
     )
     return [*lines, f"  {more}"]
+
+
+def _link_selector(records: Sequence[LexborNode], links: Sequence[PageLink]) -> str | None:
+    """Return the selector of the links within rows, None where the rows are the links."""
+    within: list[LexborNode | None] = []
+    for link, record in zip(links, records, strict=True):
+        within.append(link.node if link.node.mem_id != record.mem_id else None)
+    return selector_in(records, within)
+
+
+def _revision(fields: Mapping[str, str], *, is_stable_last: bool) -> list[str]:
+    """Return the line of the revision. A count alone misses a thread that lost one reply and got another."""
+    signs = [name for name in ("reply_count", "last_reply_at") if name in fields and (name[0] == "r" or is_stable_last)]
+    return [f"  revision: [{', '.join(signs)}]"] if signs else []
 
 
 def _address_regex(shape: str) -> str:

@@ -53,12 +53,16 @@ def _find(probe: HttpProbe, front: Document, kinds: list[list[PageLink]], boards
         return best
     # The newest threads of all boards stand on the boards' lists too, in the same markup.
     other = _best_list(probe, front, kinds, boards, below, {placed(link) for link in own.titles})
-    if other is not None and _shape_of(other) == own.titles[0].shape:
-        # A list with a way to older threads is whole, and so are boards that are called so.
-        is_window = next_of(front, "", parts_of(own)) is None
-        if is_window or (other.boards and _names_boards(other.boards[0], front)):
-            return other
+    if other is not None and _shape_of(other) == own.titles[0].shape and _is_only_a_window(front, own, other):
+        return other
     return Listing(front, own) if is_long and not is_better else best
+
+
+def _is_only_a_window(front: Document, own: Rows, other: Listing) -> bool:
+    """Return whether rows of the front page show the newest threads of the boards with another list."""
+    # A list with a way to older threads is whole, and so are boards that are called so.
+    is_window = next_of(front, "", parts_of(own)) is None
+    return is_window or bool(other.boards and _names_boards(other.boards[0], front))
 
 
 def _shape_of(listing: Listing | None) -> str:
@@ -111,9 +115,8 @@ def _listing_of(probe: HttpProbe, links: list[PageLink], boards: set[str], chrom
             if len(rows.whole) >= _ENOUGH:
                 break
         elif not lists:
-            boards_left, waiting = (
-                [board for board in some if board.looks != link.looks] for some in (boards_left, waiting)
-            )
+            boards_left = [board for board in boards_left if board.looks != link.looks]
+            waiting = [board for board in waiting if board.looks != link.looks]
     if not lists:
         return None
     link, document, rows = max(lists, key=lambda board: board[2].score)

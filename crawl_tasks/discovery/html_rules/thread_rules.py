@@ -64,7 +64,7 @@ def thread_rules(
     if not samples:
         return ThreadReading([*lines, f"  fields: {{title: h1, body: article}}{CHECK}: no thread could be read"])
     largest = max(samples, key=lambda sample: len(sample.document.page.body))
-    inside = {node.mem_id for sample in samples for node in (records.parts(sample.document) if records else ())}
+    inside = _parts(samples, records)
     steps = _steps(samples, inside, largest)
     shown, following = steps[0] if steps else (largest, None)
     known = (of_lists.next if of_lists else "") or GUESS
@@ -75,15 +75,16 @@ def thread_rules(
     groups = list(zip(samples, nodes, strict=True))
     fields = fields_of([(sample.link.text, node) for sample, group in groups for node in group])
     every = [node for group in nodes for node in group]
-    if records is not None and not records.key:
-        records = replace(records, key=_number(fields))
-    narrower = _with_moments(records, every, fields) if records else None
-    if narrower is not None:
-        return thread_rules(
-            samples, narrower, example, of_lists,
-            is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated, board=board,
-        )  # fmt: skip
-    later = records.later([sample.document for sample, group in groups if group]) if records else ""
+    later = ""
+    if records is not None:
+        records = records if records.key else replace(records, key=_number(fields))
+        narrower = _with_moments(records, every, fields)
+        if narrower is not None:
+            return thread_rules(
+                samples, narrower, example, of_lists,
+                is_titled=is_titled, is_post_inside=is_post_inside, is_post_repeated=is_post_repeated, board=board,
+            )  # fmt: skip
+        later = records.later([sample.document for sample, group in groups if group])
     post, whole, starts = _post(samples, records, nodes, fields, later, inside, is_post_inside=is_post_inside)
     began = [(whole.authors.get(at) or "", whole.at.get(at)) for at in starts]
     first = _first_posts(samples, [sample for sample, _ in steps], nodes, fields, began, is_post_inside=is_post_inside)
@@ -102,8 +103,19 @@ def thread_rules(
         behind += ["  fields: *reply"]
     else:
         behind += fields_text(reply, 2)
-    lines += [f"  {more}", *behind, *([] if more.startswith("pages") else [f"  {more}"])]
+    lines += [f"  {more}", *behind]
+    if not more.startswith("pages"):
+        lines.append(f"  {more}")
     return ThreadReading(lines, first, is_post_inside and " ~ * " in later)
+
+
+def _parts(samples: Sequence[FetchedThread], records: ThreadRecords | None) -> set[int]:
+    """Return what stands within the records."""
+    inside: set[int] = set()
+    if records is not None:
+        for sample in samples:
+            inside |= {node.mem_id for node in records.parts(sample.document)}
+    return inside
 
 
 def _post(

@@ -165,10 +165,11 @@ def _rules(names: Sequence[str], pairs: Pairs) -> dict[str, str]:
 def _ids(pairs: Pairs, name: str) -> list[str]:
     """Return the JMESPaths of values that differ in all records, likeliest first."""
     records = flat(pairs)
-    paths = [path for path in paths_in(records)
-             if len({values.get(path) for _, values in records} - {None}) == len(records)]  # fmt: skip
-    equal = {path: sum(values.get(path) == getattr(row, name) for row, values in records) for path in paths}
-    return sorted((path for path in paths if equal[path] or _ID.search(path)), key=lambda path: -equal[path])
+    equal: dict[str, int] = {}
+    for path in paths_in(records):
+        if len({values.get(path) for _, values in records} - {None}) == len(records):
+            equal[path] = sum(values.get(path) == getattr(row, name) for row, values in records)
+    return sorted((path for path in equal if equal[path] or _ID.search(path)), key=lambda path: -equal[path])
 
 
 def _asked(probe: HttpProbe, trial: DryRun, key: str, name: str) -> Iterator[tuple[str, Json]]:

@@ -82,9 +82,10 @@ def _with_below(entries: Sequence[Json]) -> list[Json]:
     """Return boards, each before those that stand inside it."""
     whole: list[Json] = []
     for entry in entries:
-        inner = [value for name, value in entry.items() if _BELOW.search(name)] if isinstance(entry, dict) else []
-        whole += [entry, *(each for value in inner if isinstance(value, list)
-                         for each in _with_below([below for below in value if isinstance(below, dict)]))]  # fmt: skip
+        whole.append(entry)
+        for name, value in entry.items() if isinstance(entry, dict) else ():
+            if _BELOW.search(name) and isinstance(value, list):
+                whole += _with_below([below for below in value if isinstance(below, dict)])
     return whole
 
 

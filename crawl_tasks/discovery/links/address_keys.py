@@ -78,22 +78,29 @@ def titled_keys(group: set[str], paths: Set[str]) -> Iterator[str]:
     """
     families: dict[str, set[tuple[str, str]]] = {}
     for path in map(path_of, group):
-        parts = path.split("/")
-        for at in range(1, len(parts) - 1):
-            before, (part, other), after = "/".join(parts[:at]), parts[at : at + 2], parts[at + 2 :]
-            is_named = f"{before}/{part}" in paths or "?" in path
-            if part and not part.isdigit() and other.isdigit() and not is_named:
-                families.setdefault("/".join((before, "~/#", *after)), set()).add((part, other))
-            if _ID_BEFORE_TITLE.fullmatch(part) and other and not other.isdigit() and not is_named:
-                families.setdefault("/".join((before, "*/~", *after)), set()).add((other, part))
-        if match := _LETTER_AND_NUMBER.fullmatch(path):
-            families.setdefault("{}~{}#{}".format(*match.group(1, 3, 5)), set()).add((match[2], match[4]))
+        for shape, title, key in _titled_shapes(path, paths):
+            families.setdefault(shape, set()).add((title, key))
     for shape, pairs in families.items():
         titles, keys = ({pair[at] for pair in pairs} for at in (0, 1))
         # Numbers alone have a shape of their own, which no `/user/mary` fits.
         is_told = "*" not in shape or (any(re.search(r"\d", key) for key in keys) and not all(map(str.isdigit, keys)))
         if is_told and len(titles) > 1 and len(keys) == len(pairs) and 2 * len(titles) > len(keys):
             yield shape
+
+
+def _titled_shapes(path: str, paths: Set[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the shapes that a path may have with a title beside a key, and that title and key."""
+    parts = path.split("/")
+    for at in range(1, len(parts) - 1):
+        before, (part, other), after = "/".join(parts[:at]), parts[at : at + 2], parts[at + 2 :]
+        if f"{before}/{part}" in paths or "?" in path:
+            continue
+        if part and not part.isdigit() and other.isdigit():
+            yield "/".join((before, "~/#", *after)), part, other
+        if _ID_BEFORE_TITLE.fullmatch(part) and other and not other.isdigit():
+            yield "/".join((before, "*/~", *after)), other, part
+    if match := _LETTER_AND_NUMBER.fullmatch(path):
+        yield "{}~{}#{}".format(*match.group(1, 3, 5)), match[2], match[4]
 
 
 def _mark_of(part: str) -> str:

@@ -137,24 +137,24 @@ def root_links(document: Document) -> list[PageLink]:
     paths = [path_of(link.url) for links in links_of(document).values() for link in links]
     above = {start for path in paths for start, _, last in (path.rpartition("/"),) if last.isdigit()}
     groups: dict[tuple[str, tuple[str, ...]], dict[str, PageLink]] = {}
-    for links in links_of(document, "/*").values(), links_of(document, "/*/").values():
-        for link in (member for some in links for member in some if member.shape in ("/*", "/*/")):
-            if not (is_stranger(path_of(link.url)) or link.key.isdigit() or re.search(r"\.\w+$", link.key)):
+    for shape in ("/*", "/*/"):
+        for links in links_of(document, shape).values():
+            for link in filter(_may_name_board, links):
                 groups.setdefault((link.shape, place_in(link.node)), {}).setdefault(link.key, link)
-    most: dict[str, PageLink] = max(
-        (
-            group
-            for (_, place), group in groups.items()
-            if (
-                (named := {path_of(member.url).rstrip("/") for member in group.values()} & above)
-                and (len(named) > 1 or own in named)
-            )
-            or not any(map(_CHROME.search, place))
-        ),
-        key=len,
-        default={},
-    )
+    most: dict[str, PageLink] = {}
+    for (_, place), group in groups.items():
+        named = {path_of(link.url).rstrip("/") for link in group.values()} & above
+        is_above = len(named) > 1 or own in named
+        if len(group) > len(most) and (is_above or not any(map(_CHROME.search, place))):
+            most = group
     return list(most.values()) if len(most) > 1 else []
+
+
+def _may_name_board(link: PageLink) -> bool:
+    """Return whether a link leads right below the root, to no page of people and no file."""
+    if link.shape not in ("/*", "/*/") or is_stranger(path_of(link.url)):
+        return False
+    return not link.key.isdigit() and re.search(r"\.\w+$", link.key) is None
 
 
 def kind_of(node: LexborNode) -> str:

@@ -99,6 +99,10 @@ def _told(signs: Fingerprints, document: Document) -> Iterator[tuple[int, str]]:
         match = re.search(pattern, source, re.DOTALL)
         if match:
             yield weight, f"says {' '.join(re.sub('<[^>]*>?', ' ', match[0]).split())[:60]}"
+    yield from _told_by_headers(signs, document)
+
+
+def _told_by_headers(signs: Fingerprints, document: Document) -> Iterator[tuple[int, str]]:
     headers = document.page.headers
     for pattern, weight in signs.headers.items():
         line = next((f"{key}: {value}" for key, value in headers.items() if re.search(pattern, f"{key}: {value}")), "")

@@ -55,8 +55,11 @@ def top(path: str) -> str:
 
 def _inner(record: Json) -> dict[str, list[Json]]:
     fields = record.items() if isinstance(record, dict) else ()
-    return {name: value for name, value in fields
-            if isinstance(value, list) and value and all(isinstance(each, dict) for each in value)}  # fmt: skip
+    return {name: value for name, value in fields if isinstance(value, list) and _are_records(value)}
+
+
+def _are_records(values: list[Json]) -> bool:
+    return bool(values) and all(isinstance(value, dict) for value in values)
 
 
 def rule(path: str) -> str:

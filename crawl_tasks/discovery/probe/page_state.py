@@ -42,16 +42,29 @@ def _read(text: str) -> Json:
 
 
 def _places(page: Document) -> Iterator[tuple[str, str]]:
+    """Yield the rule and the text of each place that may hold a state."""
+    yield from _typed_scripts(page)
+    yield from _data_attributes(page)
+    yield from _assignments(page)
+
+
+def _typed_scripts(page: Document) -> Iterator[tuple[str, str]]:
     for node in page.root.css("script[type]"):
         if node.attributes.get("type") == "application/json":
             own = node.attributes.get("id")
             yield scalar(f"script#{own}" if own else "script[type='application/json']"), node.text()
+
+
+def _data_attributes(page: Document) -> Iterator[tuple[str, str]]:
     for node in page.root.css("[data-page], [data-props], [data-state], [data-initial]"):
         own = node.attributes.get("id")
         for name, text in node.attributes.items():
             if text and name.startswith("data-") and text[0] in "{[":
                 where = f"#{own}" if own else f"{node.tag}[{name}]"
                 yield f"{{css: {scalar(where)}, attr: {name}}}", text
+
+
+def _assignments(page: Document) -> Iterator[tuple[str, str]]:
     for match in _ASSIGNED.finditer(page.source[:_SEARCHED]):
         try:
             _, end = json.JSONDecoder().raw_decode(page.source, match.end())

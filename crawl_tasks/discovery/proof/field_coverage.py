@@ -29,13 +29,14 @@ class Coverage(NamedTuple):
 def coverage_of(stage: Stage, rows: Sequence[Post | Comment]) -> list[Coverage]:
     """Return the coverage of every field that was read or is usually there."""
     names = [name for name in (rows[0]._fields if rows else ()) if name not in _OURS and name != "extra"]
-    read = [
-        Coverage(name, *_sample([getattr(row, name) for row in rows]))
-        for name in names
-        if name in _WANTED[stage] or any(getattr(row, name) is not None for row in rows)
-    ]
-    extras = {name for row in rows for name in row.extra or {}}
-    return read + [Coverage(name, *_sample([(row.extra or {}).get(name) for row in rows])) for name in sorted(extras)]
+    coverage: list[Coverage] = []
+    for name in names:
+        values = [getattr(row, name) for row in rows]
+        if name in _WANTED[stage] or any(value is not None for value in values):
+            coverage.append(Coverage(name, *_sample(values)))
+    for name in sorted({name for row in rows for name in row.extra or {}}):
+        coverage.append(Coverage(name, *_sample([(row.extra or {}).get(name) for row in rows])))
+    return coverage
 
 
 def _sample(values: list[object]) -> tuple[str, int, int]:

@@ -30,8 +30,11 @@ def posts_have_own_texts(pages: ReadPages) -> SiteCheck | None:
 def _shared_lines(texts: Sequence[str]) -> Iterator[str]:
     """Yield a line of each text of which most lines stand in most of the texts."""
     # As dictionaries, which keep the order: the same line is named each time.
-    lines_by_text = [dict.fromkeys(line for line in text.split("\n") if len(line) > 1) for text in texts]
-    times = Counter(line for lines in lines_by_text for line in lines)
+    lines_by_text: list[dict[str, None]] = []
+    times = Counter[str]()
+    for text in texts:
+        lines_by_text.append(dict.fromkeys(line for line in text.split("\n") if len(line) > 1))
+        times.update(lines_by_text[-1].keys())
     for lines in lines_by_text:
         shared = [line for line in lines if times[line] > 1 and 2 * times[line] > len(texts)]
         if len(shared) >= FEW and 2 * len(shared) >= len(lines):

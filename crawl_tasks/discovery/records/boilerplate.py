@@ -91,8 +91,9 @@ def text_note(texts: Iterable[str]) -> TextNote | None:
 
     Authors write `Edited:` too, and rarely with a day.
     """
-    lines = [[line for line in text.split("\n") if is_edit_note(line)] for text in texts]
-    notes = [matched[-1] for matched in lines if matched]
+    notes: list[str] = []
+    for text in texts:
+        notes += [line for line in text.split("\n") if is_edit_note(line)][-1:]
     start = shared_start([re.sub(r"\d+", "#", note) for note in notes]) if len(notes) > 1 else ""
     days = [matched[0] for note in notes if (matched := re.search(_DAY, note))]
     # What follows the first number may be the beginning of a name.

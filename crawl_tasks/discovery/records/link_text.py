@@ -55,6 +55,13 @@ def link_text_of(links: Sequence[PageLink], headings: Mapping[int, str]) -> Link
     pairs = [(links[row].text, heading) for row, heading in headings.items() if heading]
     if len(pairs) < 2 or not all(heading in text and heading != text for text, heading in pairs):
         return None
-    parts = (text.partition(heading)[::2] for text, heading in pairs)
-    around = {tuple(re.sub(r"\d+", r"\\d+", literal(part)) for part in pair) for pair in parts}
+    around: set[tuple[str, str]] = set()
+    for text, heading in pairs:
+        before, _, behind = text.partition(heading)
+        around.add((_with_any_number(before), _with_any_number(behind)))
     return LinkText(*around.pop()) if len(around) == 1 else None
+
+
+def _with_any_number(text: str) -> str:
+    """Return the regex of a text with other numbers."""
+    return re.sub(r"\d+", r"\\d+", literal(text))

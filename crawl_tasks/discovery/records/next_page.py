@@ -173,17 +173,24 @@ def _by_numbers(document: Document, inside: Set[int]) -> Step | None:
             pagers.setdefault(shape_of(url)[0], []).append((node, url))
     for shape, links in pagers.items():
         second = next((url for node, url in links if _number(node).strip(" []()") == "2"), None)
-        css = _pager_css(document, [node for node, _ in links])
         if second is None or not is_further(document.page.url, second):
             continue
         link = f"next: {{xpath: {scalar(_FOLLOWS)}, {_LEADS}}}" if document.xml.xpath(_FOLLOWS) else ""
-        own = ", text: own" if any(_number(node) != node.text().strip() for node, _ in links) else ""
         # An arrow may lead beyond the numbers.
         is_whole = furthest[shape] <= max(_last_number(url) for _, url in links)
-        pages = f"pages: {{css: {scalar(css)}{own}, all: true}}" if css and is_whole else ""
+        pages = _pages_rule(document, [node for node, _ in links]) if is_whole else ""
         if link or pages:
             return Step(second, link, pages)
     return None
+
+
+def _pages_rule(document: Document, nodes: list[LexborNode]) -> str:
+    """Return the rule that finds the page numbers, or nothing."""
+    css = _pager_css(document, nodes)
+    if not css:
+        return ""
+    own = ", text: own" if any(_number(node) != node.text().strip() for node in nodes) else ""
+    return f"pages: {{css: {scalar(css)}{own}, all: true}}"
 
 
 def _last_number(url: str) -> int:

@@ -100,23 +100,29 @@ def _marked(alike: PostIds, mark: PostIds) -> PostIds | None:
 def _numbers_of(node: LexborNode, document: Document) -> Iterator[tuple[str, str, str]]:
     """Yield attribute, prefix and number of each attribute that may identify a post."""
     for attr, value in node.attributes.items():
-        text = value or ""
-        if attr == "href" and node.tag == "a":
-            before, mark, text = text.rpartition("#")
-            url = document.absolute(before) if before else document.page.url
-            # `/comment/17#comment-17` leads to the page with that comment.
-            is_named = text.rpartition("-")[2] in re.findall(r"\d+", before)
-            is_here = url is not None and urlsplit(url).path == urlsplit(document.page.url).path
-            if not mark or url is None or not (is_here or is_named):
-                continue
-        elif attr != "id" and not attr.startswith("data-") and not (attr == "name" and node.tag == "a"):
-            continue
-        elif attr.startswith("data-") and is_epoch(text):
-            # Two posts of one second are two.
-            continue
-        match = _ID.fullmatch(text)
+        text = _fragment_here(value or "", document) if attr == "href" and node.tag == "a" else value or ""
+        match = _ID.fullmatch(text) if _may_identify(attr, text, node) else None
         if match and not _NOT_AN_ID.search(attr) and not _NOT_AN_ID.search(text[: match.start(1)]):
             yield attr, text[: match.start(1)], match[1]
+
+
+def _may_identify(attr: str, text: str, node: LexborNode) -> bool:
+    if attr.startswith("data-"):
+        # Two posts of one second are two.
+        return not is_epoch(text)
+    return attr == "id" or (attr in {"name", "href"} and node.tag == "a")
+
+
+def _fragment_here(href: str, document: Document) -> str:
+    """Return the fragment of a link to this page, or to the page with the post of that number. Empty for others."""
+    before, mark, fragment = href.rpartition("#")
+    url = document.absolute(before) if before else document.page.url
+    if not mark or url is None:
+        return ""
+    # `/comment/17#comment-17` leads to the page with that comment.
+    is_named = fragment.rpartition("-")[2] in re.findall(r"\d+", before)
+    is_here = urlsplit(url).path == urlsplit(document.page.url).path
+    return fragment if is_here or is_named else ""
 
 
 def _records(nodes: list[LexborNode]) -> list[LexborNode]:

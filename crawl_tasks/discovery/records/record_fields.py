@@ -63,12 +63,8 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     before others of their kind.
     """
     records = [node for _, node in named]
-    ids = {node.mem_id for node in records}
     pages = {at: page for at, (page, _) in enumerate(named)}
-    inner = [(page, node) for page, record in named for node in record.css("*")]
-    apart = {node.mem_id for page, node in inner if node.mem_id in ids or is_subject(node, page)}
-    apart |= {note.mem_id for record in records for note in notes_in(record)}
-    slots = Slots(records, apart, pages)
+    slots = Slots(records, _apart(named), pages)
     names = slots.names()
     author = names[0] if names else byline_in(slots)
     authors = author.texts() if author else {}
@@ -89,6 +85,16 @@ def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
         edited, foreign, author.regex if author else "", note,
         moment is not None and not all(map(is_fixed, moment.texts())),
     )  # fmt: skip
+
+
+def _apart(named: Sequence[tuple[str, LexborNode]]) -> set[int]:
+    """Return what is no part of a record: other records, subjects and notes."""
+    ids = {node.mem_id for _, node in named}
+    apart: set[int] = set()
+    for page, record in named:
+        apart |= {node.mem_id for node in record.css("*") if node.mem_id in ids or is_subject(node, page)}
+        apart |= {note.mem_id for note in notes_in(record)}
+    return apart
 
 
 def in_records(slots: Slots, slot: Slot, among: Set[int] | None = None) -> str | None:

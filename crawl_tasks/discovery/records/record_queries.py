@@ -224,11 +224,17 @@ def names_of(node: LexborNode) -> Iterator[str]:
 
 def _marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
     """Yield the common marks of these elements: classes of most, itemprop, data attributes."""
-    classes = [set((node.attributes.get("class") or "").split()) for node in nodes]
-    often = Counter(name for words in classes for name in words)
-    for name in sorted((name for name, times in often.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
+    classes = Counter[str]()
+    for node in nodes:
+        classes.update(set((node.attributes.get("class") or "").split()))
+    for name in sorted((name for name, times in classes.items() if times >= 0.8 * len(nodes)), key=_by_meaning):
         if _PLAIN.fullmatch(name):
             yield f".{name}"
+    yield from _attribute_marks(nodes)
+
+
+def _attribute_marks(nodes: Sequence[LexborNode]) -> Iterator[str]:
+    """Yield what these elements have in common but classes: itemprop, data attributes, the begin of links and ids."""
     names = set.intersection(*(set(node.attributes) for node in nodes)) if nodes else set()
     for name in sorted(names):
         if name == "itemprop":

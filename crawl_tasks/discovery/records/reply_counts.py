@@ -37,11 +37,11 @@ def count_rules(records: Sequence[LexborNode], known: Mapping[int, int]) -> dict
     `known` are the replies that the pages of some threads have, by the number of the row. A number that agrees with
     them, or is by one more in all, counts the replies. Without one, a name or the only number does.
     """
-    named = {
-        name: selector_in(records, [_named(record, words) for record in records])
-        for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))
-    }
-    worded = {name: _worded_rule(records, words) for name, words in (("reply_count", REPLIES), ("view_count", VIEWS))}
+    named: dict[str, str | None] = {}
+    worded: dict[str, str | None] = {}
+    for name, words in (("reply_count", REPLIES), ("view_count", VIEWS)):
+        named[name] = selector_in(records, [_named(record, words) for record in records])
+        worded[name] = _worded_rule(records, words)
     counted = _agreeing(records, known)
     if not counted and not any(named.values()) and not any(worded.values()):
         unnamed = [_unnamed(record) for record in records]
@@ -76,17 +76,21 @@ def _agreeing(records: Sequence[LexborNode], known: Mapping[int, int]) -> tuple[
             texts = slot.texts()
             counts = {at: read_count(text) for at, text in texts.items() if len(text) <= _LONGEST // 2}
             is_usual = len(counts) * 10 >= len(records) * 8 or (not more and _are_left_out_at_0(counts, known))
-            if not is_usual or any(at in counts and counts[at] != n + more for at, n in known.items()):
-                continue
-            if not known.keys() & counts.keys() or any(_many_numbers(text) for text in texts.values()):
-                continue
-            # A first post that counts leaves no 0.
-            if more and 0 in counts.values():
+            if not is_usual or not _agrees(counts, known, more) or any(map(_many_numbers, texts.values())):
                 continue
             css = selector_in(records, slot.targets(len(records)))
             if css is not None:
                 return css, bool(more)
     return None
+
+
+def _agrees(counts: Mapping[int, int | None], known: Mapping[int, int], more: int) -> bool:
+    """Return whether numbers are by `more` above the replies of all known threads that have one."""
+    # A first post that counts leaves no 0.
+    if more and 0 in counts.values():
+        return False
+    both = known.keys() & counts.keys()
+    return bool(both) and all(counts[at] == known[at] + more for at in both)
 
 
 def _are_left_out_at_0(counts: Mapping[int, int | None], known: Mapping[int, int]) -> bool:
@@ -142,27 +146,31 @@ class _NamedCount(NamedTuple):
 def _worded(record: LexborNode, words: re.Pattern[str]) -> _NamedCount | None:
     """Return the innermost element with a matching word beside a number."""
     word = rf"([^\W\d]*(?:{words.pattern})[^\W\d]*)"
-    before, behind = (
-        re.compile(word + _NUMBER, re.IGNORECASE),
-        re.compile(rf"\W*(\d[\d.,]*)\s*{word}\W*", re.IGNORECASE),
-    )
+    before = re.compile(word + _NUMBER, re.IGNORECASE)
+    behind = re.compile(rf"\W*(\d[\d.,]*)\s*{word}\W*", re.IGNORECASE)
     count = None
     for node in find_all(record, "td, span, div, dd, p, li, small"):
-        text = node.text()
-        is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
-        # `5 replies · 79 views`: the number behind the word is that of the next one.
-        if is_count and not _BEGINS.match(text) and not LATEST.search(node.text(separator=" ")):
-            match = before.search(text)
-            count = _NamedCount(node, match[1], match[2], is_behind=False) if match else count
+        count = _count_in(node, before, behind) or count
+    return count
+
+
+def _count_in(node: LexborNode, before: re.Pattern[str], behind: re.Pattern[str]) -> _NamedCount | None:
+    """Return the last count in the text of an element, with the word before or behind the number."""
+    text = node.text()
+    is_count = len(" ".join(text.split())) <= _LONGEST and attribute_of(node) is None
+    # `5 replies · 79 views`: the number behind the word is that of the next one.
+    if is_count and not _BEGINS.match(text) and not LATEST.search(node.text(separator=" ")):
+        match = before.search(text)
+        return _NamedCount(node, match[1], match[2], is_behind=False) if match else None
+    count = None
+    # Author and moment stand beside.
+    for piece in _PARTS.split(node.text(deep=False)):
+        if len(piece) > _LONGEST // 2 or LATEST.search(piece):
             continue
-        # Author and moment stand beside.
-        for piece in _PARTS.split(node.text(deep=False)):
-            if len(piece) > _LONGEST // 2 or LATEST.search(piece):
-                continue
-            if match := before.search(piece):
-                count = _NamedCount(node, match[1], match[2], is_behind=False)
-            elif match := behind.fullmatch(piece):
-                count = _NamedCount(node, match[2], match[1], is_behind=True)
+        if match := before.search(piece):
+            count = _NamedCount(node, match[1], match[2], is_behind=False)
+        elif match := behind.fullmatch(piece):
+            count = _NamedCount(node, match[2], match[1], is_behind=True)
     return count
 
 

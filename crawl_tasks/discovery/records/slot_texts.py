@@ -36,6 +36,17 @@ def is_of_author(texts_by_record: Mapping[int, str | int], authors: Mapping[int,
     return is_shown and sum(map(len, several)) > 2 and all(len(set(signatures)) == 1 for signatures in several)
 
 
+def are_names(texts: Collection[str]) -> bool:
+    """Return whether most texts are names, and no moments, counts or initials."""
+    kinds = set(texts)
+    is_one = len(kinds) == 1 and len(texts) > 2
+    if is_one or sum(map(is_name, texts)) < 0.9 * len(texts) or are_moments(texts):
+        return False
+    # An initial stands for a picture.
+    are_initials = 2 * sum(len(text) <= 1 + text.isupper() for text in texts) > len(texts)
+    return not are_initials and not all(REPLIES.search(text) or VIEWS.search(text) for text in kinds)
+
+
 def is_name(text: str) -> bool:
     """Return whether a text may be the name of a person."""
     return (

@@ -15,9 +15,8 @@ from selectolax.lexbor import LexborNode
 
 from crawl_tasks.discovery.links.address_shape import PEOPLE
 from crawl_tasks.discovery.links.links import kind_of
-from crawl_tasks.discovery.records.slot_texts import LONGEST_DATE, are_moments, is_name, is_of_author, matches_in
+from crawl_tasks.discovery.records.slot_texts import LONGEST_DATE, are_moments, are_names, is_of_author, matches_in
 from crawl_tasks.discovery.text.timestamps import moment_of, order_by_age, order_of, stamps_of, until_time
-from crawl_tasks.discovery.text.vocabulary import REPLIES, VIEWS
 from crawl_tasks.sites.site_terms import DateOrder
 
 Path = tuple[str, ...]
@@ -103,34 +102,23 @@ class Slots:
 
     def names(self, share: float = 0.8) -> list[Slot]:
         """Return slots of short texts that may be authors, likeliest first."""
-        scored = []
-        for slot in self._often(share):
-            texts = slot.texts()
-            kinds = Counter(texts.values())
-            is_one = len(kinds) == 1 and len(texts) > 2
-            if is_one or sum(map(is_name, texts.values())) < 0.9 * len(texts) or (parted := _parted(slot)) > 0.5:
-                continue
-            # `<time datetime=...>day 3</time>` is no name, whatever it shows.
-            if any(node.tag == "time" or "datetime" in node.attributes for node in slot.nodes.values()):
-                continue
-            # An initial stands for a picture.
-            if 2 * sum(len(text) <= 1 + text.isupper() for text in texts.values()) > len(texts):
-                continue
-            if all(REPLIES.search(text) or VIEWS.search(text) for text in kinds) or are_moments(texts.values()):
-                continue
-            node = next(iter(slot.nodes.values()))
-            above = node.parent
-            marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
-            linked = sum(bool(PEOPLE.search(link.attributes.get("href") or "")) for link in slot.nodes.values())
-            score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * linked / len(texts)
-            # A button is there in most records, where some have other words in its place.
-            score -= max(kinds.values()) / len(texts)
-            # A guest has no link, but the box around the name. Of equals the innermost is the name.
-            score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
-            # A mark stands beside some names.
-            score -= parted
-            scored.append((score, slot))
-        return [slot for _, slot in sorted(scored, key=lambda pair: -pair[0])]
+        slots = (slot for slot in self._often(share) if are_names([*slot.texts().values()]) and not _is_time(slot))
+        return sorted((slot for slot in slots if _parted(slot) <= 0.5), key=lambda slot: -self._likeness_to_names(slot))
+
+    def _likeness_to_names(self, slot: Slot) -> float:
+        texts = slot.texts()
+        kinds = Counter(texts.values())
+        node = next(iter(slot.nodes.values()))
+        above = node.parent
+        marks = " ".join(filter(None, (_marks(node), _marks(above) if above is not None else "")))
+        linked = sum(bool(PEOPLE.search(link.attributes.get("href") or "")) for link in slot.nodes.values())
+        score = 2.0 * bool(_PERSON.search(marks)) + 2.0 * linked / len(texts)
+        # A button is there in most records, where some have other words in its place.
+        score -= max(kinds.values()) / len(texts)
+        # A guest has no link, but the box around the name. Of equals the innermost is the name.
+        score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
+        # A mark stands beside some names.
+        return score - _parted(slot)
 
     def moments(self, share: float = 0.8, known: DateOrder | None = None) -> list[MomentSlot]:
         """Return slots of moments, in the order of the page. `known` is the order where these few do not tell it."""
@@ -171,11 +159,10 @@ class Slots:
             apart: slots of author, moments and the like.
             skips: whether a text is no part of a body.
         """
-        own = [
-            (slot.path, {at: text for at, text in slot.own_texts().items() if not skips(text)})
-            for slot in self.all
-            if not any(slot.path[: len(fixed.path)] == fixed.path for fixed in apart)
-        ]
+        own: list[tuple[Path, dict[int, str]]] = []
+        for slot in self.all:
+            if not any(slot.path[: len(fixed.path)] == fixed.path for fixed in apart):
+                own.append((slot.path, {at: text for at, text in slot.own_texts().items() if not skips(text)}))
         # In a small forum all may have said the same.
         some = [(path, texts) for path, texts in own if self.is_varying(texts, authors)] or own
         mass: Counter[Path] = Counter()
@@ -284,6 +271,11 @@ def step_of(node: LexborNode) -> str:
     """Return tag and classes. A guest has a span where members have a link to their profile."""
     is_profile = node.tag == "a" and PEOPLE.search(node.attributes.get("href") or "")
     return re.sub("^a", "span", kind_of(node)) if is_profile else kind_of(node)
+
+
+def _is_time(slot: Slot) -> bool:
+    """Return whether elements are moments by their markup: `<time datetime=...>day 3</time>` is no name."""
+    return any(node.tag == "time" or "datetime" in node.attributes for node in slot.nodes.values())
 
 
 def _parted(slot: Slot) -> float:

@@ -142,24 +142,32 @@ def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
 def _records(document: Document, marked: PostIds, documents: Sequence[Document]) -> ThreadRecords | None:
     """Return the rules that find the records and their ids again, on the other pages too."""
     css = selector_of(document.root, marked.records) or _by_way(document.root, marked)
-    css = _by_moment(document.root, css, marked.records) if css is not None and not marked.attr else css
     if css is None or len({node.mem_id for node in marked.records}) < len(marked.records):
         return None
+    if not marked.attr:
+        css = _by_moment(document.root, css, marked.records)
     has_own = all(record.mem_id == other.mem_id for record, other in zip(marked.records, marked.nodes, strict=True))
     siblings = goes_on(marked.records)
     nodes = joined(marked.records) if siblings else marked.records
-    place = ""
-    if marked.attr and (siblings or not has_own):
-        every = [node for page in documents for node in ThreadRecords(css, siblings=siblings).nodes(page)]
-        place = selector_in(every, [_mark_in(node, marked) for node in every]) or ""
-        if not place:
-            return None
+    is_within = bool(marked.attr) and (siblings or not has_own)
+    place = _mark_selector(documents, ThreadRecords(css, siblings=siblings), marked) if is_within else ""
+    if is_within and not place:
+        return None
+    narrower = css
     # Page chrome, the post or the place of a removed one may look like a record and have no id.
-    is_named = not marked.attr or not has_own or f"[{marked.attr}" in css
-    narrower = f"{css}:has({place})" if place and not siblings else css if is_named else f"{css}[{marked.attr}]"
+    if place and not siblings:
+        narrower = f"{css}:has({place})"
+    elif marked.attr and has_own and f"[{marked.attr}" not in css:
+        narrower = f"{css}[{marked.attr}]"
     # A selector by the record's own class finds nothing within.
     css = narrower if find_all(document.root, narrower) else css
     return ThreadRecords(css, _key_rule(marked, place), siblings, _score(marked, nodes, siblings=siblings))
+
+
+def _mark_selector(documents: Sequence[Document], records: ThreadRecords, marked: PostIds) -> str:
+    """Return the selector of the marks within records, empty where none finds them all."""
+    every = [node for page in documents for node in records.nodes(page)]
+    return selector_in(every, [_mark_in(node, marked) for node in every]) or ""
 
 
 def _by_way(root: LexborNode, marked: PostIds) -> str | None:
@@ -183,11 +191,10 @@ def _by_moment(root: LexborNode, css: str, records: Sequence[LexborNode]) -> str
     ids = {record.mem_id for record in records}
     if {node.mem_id for node in root.css(css)} == ids:
         return css
-    moments = [(record, node) for record in records for node in times_in(record)[:1]]
-    ways = Counter(
-        tuple(str(above.tag) for above in reversed([*takewhile(_is_not(record), upwards(node))]))
-        for record, node in moments
-    )  # fmt: skip
+    ways = Counter[tuple[str, ...]]()
+    for record in records:
+        for node in times_in(record)[:1]:
+            ways[tuple(str(above.tag) for above in reversed([*takewhile(_is_not(record), upwards(node))]))] += 1
     for way, _ in ways.most_common(1):
         narrower = f"{css}:has(> {' > '.join(way)})"
         if way and {node.mem_id for node in root.css(narrower)} == ids:
