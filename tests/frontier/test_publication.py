@@ -193,7 +193,7 @@ def test_sums_of_the_pulse_are_counted_anew_over_many_boards(
 ) -> None:
     frontier.sites.publish("demo", "v1", "{}", TERMS | {"freshness": "360 1"}, boards(MANY))
     for number in range(MANY):
-        client.hset(f"test:s:demo:board:b{number}", "history", "2 10 0 1 0.5 0.25")
+        client.hset(f"test:s:demo:board:b{number}", mapping={"history": "2 10 0 1 0.5 0.25", "expected": "0.5"})
 
     frontier.sites.publish("demo", "v2", "{}", TERMS | {"freshness": "360 0.125"}, boards(MANY - 10))
 
@@ -212,12 +212,14 @@ def test_terms_that_are_damaged_are_read_one_by_one(frontier: Frontier, client: 
     assert len(released(client)) == TERMS["window"]
 
 
-def test_terms_that_an_older_worker_published_count(frontier: Frontier, client: redis.Redis) -> None:
+def test_terms_are_read_one_by_one_where_their_one_field_is_of_another_version(
+    frontier: Frontier, client: redis.Redis
+) -> None:
     frontier.sites.publish("demo", "v1", "{}", TERMS, [])
     frontier.admit("demo", posts(6))
     assert len(released(client)) == TERMS["window"] == 4
 
-    client.hset("test:s:demo", mapping={"version": "v2", "window": 5})  # it does not know the one field for all
+    client.hset("test:s:demo", mapping={"version": "v2", "window": 5})
     frontier.tick("beat", leader_ms=1)
 
     assert len(released(client)) == 1
