@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -21,6 +22,7 @@ from crawl_tasks.fetch.fetcher import build_client
 from crawl_tasks.fetch.http_client import Client, ClientRequest, Limits
 from crawl_tasks.fetch.requests.client import RequestsClient
 from crawl_tasks.fetch.requests.watchdog import Watchdog
+from crawl_tasks.settings import Settings
 from tests.serving import signed_for
 from tests.unit.hostile_server import HostileServer, page
 from tests.waiting import eventually
@@ -33,6 +35,14 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage"
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for forum.example, signed by itself, with its key."""
     return signed_for(2, tmp_path_factory.mktemp("tls"))
+
+
+@pytest.mark.parametrize("name", get_args(Settings.model_fields["http_client"].annotation))
+def test_each_client_that_the_settings_offer_is_made(name: str) -> None:
+    client = build_client(name)
+
+    assert client.__class__.__name__.lower() == f"{name}client"
+    client.close()
 
 
 class SecureServer:
