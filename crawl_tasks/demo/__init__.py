@@ -18,7 +18,7 @@ Addresses (links are root-relative, ids are decimal numbers)
 
 Common to all pages
     UTF-8, `Content-Type: text/html; charset=utf-8`, `<html lang="zh">` or `"en"`, by the board.
-    A moment is always one `time` element of one of two kinds. Words such as "发表于" stand outside:
+    A moment is always one `time` element of one of two kinds. Words such as "发表于" are outside:
         <time datetime="2024-06-19T14:17:05Z">06/19</time>    the attribute is exact (zone Z or +08:00)
         <time>2024年6月19日 22:17</time>                       text only, in Asia/Shanghai
     Texts without attribute: `2024-06-19 22:17`, `2024年6月19日 22:17`, and on boards with relative times also
@@ -42,7 +42,7 @@ List page
       td.views                        `532`, `3,456`, `12.3k`, `1.2万`
       td.last time                    moment of the newest comment, missing without comments
       span.edited[data-edits]         only on edited posts: how often (`span.edited time`: when last)
-    The same thread may stand on several lists. The marks of a change are the same on all lists and on all
+    The same thread may be on several lists. The marks of a change are the same on all lists and on all
     days: the number in td.replies and span.edited[data-edits].
 
 Post page
@@ -57,10 +57,10 @@ Comment (on post pages in section.comments, on comment pages likewise, which hav
                                       [data-depth]: 0 for an answer to the post, [data-state]: normal or deleted
       .author[data-user]              always there, first element of the comment, empty for a deleted one
       .created time                   .body  as in a post
-      div.children                    on nesting boards: the answers to this comment that stand on the same page,
+      div.children                    on nesting boards: the answers to this comment that are on the same page,
                                       as div.comment again, after the body. Elsewhere all comments are siblings
     So for each field the first match in document order inside a comment is its own. data-parent is given on
-    nesting boards too, since the parent may stand on an earlier page. A deleted comment's body says "[deleted]".
+    nesting boards too, since the parent may be on an earlier page. A deleted comment's body says "[deleted]".
 
 Body text, in the form of the truth and of `normalise`
     blockquote.quote is left out. p, li, pre, div and br begin a new line, and so does a line break inside pre.

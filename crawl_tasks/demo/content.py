@@ -28,7 +28,7 @@ class ReplyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board. With `nests`, answers stand inside the comment that they answer."""
+    """A board. With `nests`, answers are inside the comment that they answer."""
 
     board_id: str
     title: str
@@ -83,7 +83,7 @@ class Thread:
 
     @property
     def pages(self) -> int:
-        """Number of comment pages. The first stands on the post's page."""
+        """Number of comment pages. The first is on the post's page."""
         return max(1, -(-len(self.replies) // COMMENTS_PER_PAGE))
 
     def page(self, number: int) -> tuple[Reply, ...]:

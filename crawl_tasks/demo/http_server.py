@@ -20,7 +20,7 @@ class DemoServer:
     """Serves a forum in the caller's loop.
 
     `port` is 0 for any free one, and the real one once the server runs. Every response takes `latency_ms` longer, while
-    other connections are answered. The truth stands in `truth_file` from the start.
+    other connections are answered. The truth is in `truth_file` from the start.
     """
 
     def __init__(

@@ -83,7 +83,7 @@ def _edit(world: ForumContent, rng: Random, busy: set[str]) -> Thread:
 
 
 def _new_posts(world: ForumContent, author: Author, rng: Random) -> list[Thread]:
-    """Return posts without comments. The first stands on two boards."""
+    """Return posts without comments. The first is on two boards."""
     first_id = max(map(int, world.threads)) + 1
     posts = []
     for number in range(NEW_POSTS):

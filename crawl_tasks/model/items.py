@@ -147,7 +147,7 @@ PLAIN_VISIT: Final = 6
 
 
 def _check_position(kind: type[Post | Comment | Visit], position: int, field: str) -> None:
-    """Raise TypeError if another field stands at a position: a slice by number notices no new field."""
+    """Raise TypeError if another field is at a position: a slice by number notices no new field."""
     if kind._fields[position] != field:
         raise TypeError(f"field {position} of {kind.__name__} is {kind._fields[position]}, not {field}")
 
@@ -250,9 +250,9 @@ class Parsed(NamedTuple):
 
     `tail` is the highest comment page among the children, 0 without one. `dropped` counts the items that the site's
     steps dropped, by reason. With `is_cut`, the forum has more pages, or the page more records, than are taken.
-    `oldest_at` is the last reply of a list page's last row, 0 where the rows stand in no such order. `broke_off` tells
+    `oldest_at` is the last reply of a list page's last row, 0 where the rows are in no such order. `broke_off` tells
     that the page ends in its middle, where it does. `extent` is `newest` for a page of the threads with the last
-    news alone, and `single` for a list that has no other page.
+    only news, and `single` for a list that has no other page.
     """
 
     items: Items

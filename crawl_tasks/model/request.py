@@ -96,7 +96,7 @@ class Request(NamedTuple):
     until the list no longer says so. With `is_ping`, a front page shows a board with this revision, which begins with
     the time of the last post: the board is due where that is news. With `is_stored`, the database has the page with
     that revision, and with `is_stored_otherwise` with another one, or as a page that is gone. Both count for a guard of
-    mode `database` alone. `wait_s` is the time between admission and fetch,
+    mode `database` only. `wait_s` is the time between admission and fetch,
     in seconds.
     """
 

@@ -162,7 +162,7 @@ def _sites(settings: Settings) -> Iterator[Fact | Problem]:
 
 
 def examine_published(settings: Settings, snapshot: Snapshot) -> Iterator[Problem]:
-    """Examine which published sites stand in no file of this machine, or in another one than the published."""
+    """Examine which published sites are in no file of this machine, or in another one than the published."""
     # By the names of files first: a site in a file with a mistake is there as well.
     try:
         names = {path.stem for path in site_files(settings.sites_dir)}

@@ -48,7 +48,7 @@ def write_site_file(wanted: NewSite, settings: Settings) -> NewSiteFile:
     """Look at a forum, and write its file unless it is for the terminal.
 
     Raises:
-        CrawlError: there is no forum, or a file stands there already.
+        CrawlError: there is no forum, or a file is there already.
     """
     place = find_address(wanted.address, settings)
     name = wanted.name or place.name()

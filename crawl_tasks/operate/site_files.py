@@ -30,7 +30,7 @@ def checked_sites(settings: Settings, names: tuple[str, ...]) -> list[Site]:
     sites: dict[str, Site] = {}
     mistakes: list[str] = []
     owners: dict[str, Site] = {}
-    # All files, also where only some are named: the same name or host may stand in another file.
+    # All files, also where only some are named: the same name or host may be in another file.
     for path in site_files(settings.sites_dir):
         try:
             site = _checked(path, settings.contact)

@@ -44,7 +44,7 @@ def crawl_stats(start: Start, end: Snapshot, stored: Stored, finish: Finish) -> 
     }
     for stage in Stage:
         stats[f"pages/{stage.value}"] = end.done_of(stage) - start.snapshot.done_of(stage)
-    # Counters live as long as the ledger. The summary is about this crawl alone.
+    # Counters live as long as the ledger. The summary is about only this crawl.
     before = {site.name: site for site in start.snapshot.sites}
     for site in end.sites:
         for name, value in _site_stats(site, before.get(site.name)).items():

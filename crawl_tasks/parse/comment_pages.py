@@ -45,7 +45,7 @@ class CommentPageReader:
         rows = named(comment.comment_id for comment in comments)
         children = () if end or not self._leads_on(request, pages) else self._next(request, document, pages, rows)
         parsed = Parsed(
-            # Read as comments, the post and all replies would stand on a page that the forum does not have.
+            # Read as comments, the post and all replies would be on a page that the forum does not have.
             Items(request.site, comments=() if back else comments),
             children,
             max((child.page for child in children), default=0),

@@ -185,7 +185,7 @@ def places(table: Table, name: str, fail: Callable[[str], ParseError]) -> tuple[
     """Return the indexes of the records to keep, each with an id of its own, and notes on the others.
 
     The first of several records with one id is kept. The others get a note only where they contradict the first. A
-    pinned row that stands twice on a page is no loss. An id rule that finds the same id in every record is a loss.
+    pinned row that appears twice on a page is no loss. An id rule that finds the same id in every record is a loss.
 
     Raises:
         ParseError: No record has an id.

@@ -120,7 +120,7 @@ class DateOrders:
         return Decision(guess, f"the pages are in the language {language}", notes)
 
     def _mistaken(self, order: DateOrder) -> tuple[str, ...]:
-        """Return a note on each guess of pages before that an order refutes. ISO 8601 stands beside other orders."""
+        """Return a note on each guess of pages before that an order refutes. ISO 8601 is beside other orders."""
         is_behind_year = order is DateOrder.YDM
         wrong = [guess for guess in self._guesses if guess is not order and (guess is DateOrder.YMD) == is_behind_year]
         return tuple(

@@ -181,7 +181,7 @@ class Document:
         """Return a link of the page as an absolute address, None for an address that the crawler refuses."""
         if self._base is None:
             self._base = self._find_base()
-        # Browsers write a query in the charset of the page it stands on.
+        # Browsers write a query in the charset of the page it is on.
         encoding = "utf-8" if href.isascii() else self.decoded.charset
         try:
             return normalize(href, self._base, drop_params=self._dropped, encoding=encoding)
@@ -189,7 +189,7 @@ class Document:
             return None
 
     def _find_base(self) -> str:
-        # A base element stands in the head. Searching 8 KB of text spares nearly all pages a query.
+        # A base element is in the head. Searching 8 KB of text spares nearly all pages a query.
         if "<base" not in self.source[:8192]:
             return self.page.url
         element = self.root.css_first("base[href]")

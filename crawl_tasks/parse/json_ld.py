@@ -62,7 +62,7 @@ def loads_exactly(text: str) -> Json:
 
 
 def flaw_of(text: str, error: orjson.JSONDecodeError) -> str:
-    """Return where a text is no JSON, what stands there, and the remedy."""
+    """Return where a text is no JSON, what is there, and the remedy."""
     begin, at = text[:40].strip(), error.pos
     where = f"line {error.lineno}, column {error.colno}"
     if call := _CALL.match(text):

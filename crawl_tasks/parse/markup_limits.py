@@ -37,7 +37,7 @@ _STYLES = (
 )
 # Of formatting without attributes, HTML opens no more than three again.
 _STYLED = re.compile(rb"<" + _STYLES + rb"[\s/]")
-# What stands in a comment or script may be text: an end tag there ends nothing.
+# What is in a comment or script may be text: an end tag there ends nothing.
 _TEXTS = rb"(?i:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript)"
 _STEPS = re.compile(
     rb"<" + _STYLES + rb"[\s/]|</" + _STYLES + rb"[\s/>]|(<!--|<" + _TEXTS + rb")|(-->|</" + _TEXTS + rb")"

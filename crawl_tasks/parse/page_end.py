@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _END = b"</html"
-_END_WITHIN = 2000  # bytes: the whole page is searched only where the end is not there, as statistics may stand behind
+_END_WITHIN = 2000  # bytes: the whole page is searched only where the end is not there, as statistics may be behind
 _BEGIN = re.compile(rb"<(?:!doctype\s+html|html[\s>])", re.IGNORECASE)
 _BEGIN_WITHIN = 2000
 _CONTAINER = re.compile(rb"<(/?)(?:div|table|ul|ol|dl|section|article|main)[\s>]", re.IGNORECASE)

@@ -70,7 +70,7 @@ class Pager:
         if self._test is not None:
             has_next = self._test(where, document)
             link = self._next(where, document) if has_next else None
-            # An arrow to the last page stands there too. A script leads on by `#`, which a bare selector finds.
+            # An arrow to the last page is there too. A script leads on by `#`, which a bare selector finds.
             has_next = has_next and not (self._is_address and link == document.page.url)
         is_shown = count is not None or has_next
         if self.counts and count is None:

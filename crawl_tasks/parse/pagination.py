@@ -98,7 +98,7 @@ def walked(before: str, page: int, mark: str) -> str:
 
 
 def first_walked(comments: Sequence[Comment]) -> str:
-    """Return the mark of the first page of a thread, whose comments stand below the post."""
+    """Return the mark of the first page of a thread, whose comments are below the post."""
     return walked("", 1, named(comment.comment_id for comment in comments)) if comments else ""
 
 
@@ -126,7 +126,7 @@ def named(ids: Iterable[str]) -> str:
 
 
 def oldest_reply(posts: Sequence[Post]) -> int:
-    """Return the last reply of a list page's last row, where the rows stand in the order of their last replies, else 0.
+    """Return the last reply of a list page's last row, where the rows are in the order of their last replies, else 0.
 
     Pinned rows do not count. A scan ends where the last row is older than the newest one of the scan before.
     """
@@ -136,7 +136,7 @@ def oldest_reply(posts: Sequence[Post]) -> int:
 
 
 def is_pinned(post: Post) -> bool:
-    """Return whether a row stands above the others whatever its last reply."""
+    """Return whether a row is above the others whatever its last reply."""
     return ((post.extra or {}).get("pinned") or "").strip().lower() not in FALSE
 
 

@@ -51,7 +51,7 @@ def unread_page(site: Site, request: Request, document: Document) -> str | None:
     addresses: Addresses | None = None
     for link in _further(site, request, document):
         addresses = addresses or Addresses(site)
-        # A thread's key may stand behind that of its board: ?board=qa&thread=3 is no page of qa.
+        # A thread's key may be behind that of its board: ?board=qa&thread=3 is no page of qa.
         with suppress(RefusedAddress):
             target = addresses.read(link.url)
             is_other = target is not None and (target.stage is Stage.LIST) != (request.stage is Stage.LIST)
@@ -164,7 +164,7 @@ def by_earlier_number(document: Document) -> Iterator[PaginationLink]:
         current = _PAGER_NUMBER.fullmatch(following.text()) if following is not None and following.tag != "a" else None
         is_beside = current is not None and int(current[1]) == int(number[1]) + 1
         more = set(linked.query.split("&")) - {""} - pairs
-        # The page of the list from which the link came may stand in the address, and not in the links of the pager.
+        # The page of the list from which the link came may be in the address, and not in the links of the pager.
         if is_beside and len(more) == 1 and more.pop().partition("=")[0] not in names:
             yield link
 

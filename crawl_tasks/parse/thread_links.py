@@ -17,8 +17,8 @@ from crawl_tasks.sites.field_rules import Rule
 def linked_threads(empty: Rule, addresses: Addresses, document: Document) -> int:
     """Return the number of threads that are linked within the elements that an `empty` rule finds.
 
-    A rule may find the frame of the list, which stands there with rows too. The whole page is no frame: the newest
-    threads of all boards may stand beside an empty one.
+    A rule may find the frame of the list, which is there with rows too. The whole page is no frame: the newest
+    threads of all boards may be beside an empty one.
     """
     if not empty.css or empty.css == "body":
         return 0

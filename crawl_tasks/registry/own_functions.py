@@ -34,7 +34,7 @@ def check_functions(site: Site, path: Path) -> None:
         looks.append(partial(find_function, site.start_request, f"{site.name}: start_request", ("entry", "site")))
     if any(stage.parser for stage in site.stages.values()):
         looks.append(partial(compile_parser, site))
-    # A directory of dumps may be on the workers' machine alone.
+    # A directory of dumps may be only on the workers' machine.
     if site.read_from is not None and "://" not in site.read_from:
         looks.append(partial(reader_of, site))
     mistakes = [mistake for look in looks if (mistake := _mistake_of(look))]

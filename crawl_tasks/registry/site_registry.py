@@ -87,7 +87,7 @@ def user_agent(site: Site, contact: str | None) -> str:
 
 
 def secret_headers(site: Site, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers whose values stand in environment variables.
+    """Return the headers whose values are in environment variables.
 
     Raises:
         ConfigError: a variable is not set, or holds characters that no header may have.

@@ -182,10 +182,10 @@ def _check(boards: BoardList) -> None:
 
 
 def check_ids(ids: Iterable[str], boards: BoardList) -> None:
-    """Refuse ids that stand twice. `ids` are those of the list, behind those of other boards of the site.
+    """Refuse ids that appear twice. `ids` are those of the list, behind those of other boards of the site.
 
     Raises:
-        SiteError: An id stands twice.
+        SiteError: An id appears twice.
     """
     ids = list(ids)
     if len(set(ids)) == len(ids):

@@ -102,7 +102,7 @@ class Rule(Part):
         "or the record's text. Only the first 100,000 characters are searched."
     )
     attr: str | None = Field(
-        # The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 18 ms to compile.
+        # The length is apart from the pattern: Unicode's \w repeated 1 to 64 times takes 18 ms to compile.
         default=None,
         pattern=r"^[\w:.-]+$",
         max_length=64,

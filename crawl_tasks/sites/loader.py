@@ -98,7 +98,7 @@ def _with_lists(site: Site, lists: Sequence[BoardList]) -> Site:
     """Return a site with the boards of its lists.
 
     Raises:
-        SiteError: A board stands twice, or makes no address.
+        SiteError: A board appears twice, or makes no address.
     """
     ids = [board.id for board in site.named_boards]
     for board_list in lists:

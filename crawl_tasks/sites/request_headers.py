@@ -1,4 +1,4 @@
-"""The request headers of a site file: plain ones, and secret ones whose value stands in a variable FORUM_...."""
+"""The request headers of a site file: plain ones, and secret ones whose value is in a variable FORUM_...."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rule presets: names that a site file may write in place of long rules which fit most forums.
 
-`usual-quotes` and `usual-edits` stand in selectors, `usual-next` is a rule for `next`, `usual-empty` one for `empty`.
+`usual-quotes` and `usual-edits` are in selectors, `usual-next` is a rule for `next`, `usual-empty` one for `empty`.
 """
 
 from __future__ import annotations

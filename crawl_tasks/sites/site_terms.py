@@ -28,7 +28,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?")
 
 
 class DateOrder(StrEnum):
-    """The order of day, month and year in a date of figures alone."""
+    """The order of day, month and year in a date of figures only."""
 
     DMY = "dmy"
     MDY = "mdy"
@@ -123,5 +123,5 @@ Languages = Annotated[tuple[str, ...], AfterValidator(_languages)]
 Charset = Annotated[str, AfterValidator(_charset)]
 PageSource = Annotated[str, AfterValidator(_source)]
 ProxyName = Annotated[str, AfterValidator(_proxy)]
-# The length stands apart from the pattern: Unicode's \w repeated 1 to 64 times takes 15 ms to compile.
+# The length is apart from the pattern: Unicode's \w repeated 1 to 64 times takes 15 ms to compile.
 Parameter = Annotated[str, StringConstraints(pattern=r"^[\w.-]+\*?$", max_length=64)]

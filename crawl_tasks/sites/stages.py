@@ -233,7 +233,7 @@ class PostSpec(StageSpec):
 
     @property
     def begins(self) -> Records | None:
-        """The records of which the first is the post itself, None where they are comments alone."""
+        """The records of which the first is the post itself, None where they are comments only."""
         return self.comments if self.comments is not None and self.comments.begins_with_post else None
 
     @property

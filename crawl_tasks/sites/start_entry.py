@@ -26,7 +26,7 @@ _NAMES = ("board", "post", "url")
 _ALSO_CALLED = {"forum_id": "board", "post_id": "post", "max_page": "pages"}
 _KNOWN = frozenset((*_NAMES, "site", "stage", "page", "pages", "priority", "revision", "dont_filter", "meta"))
 MOST_META = 2000
-"""Characters of `meta` as JSON. It stands in the ledger with its request."""
+"""Characters of `meta` as JSON. It is in the ledger with its request."""
 
 
 class StartEntry(NamedTuple):

@@ -122,7 +122,7 @@ def _repeats_a_repetition(pattern: str) -> bool:
 
 
 def _most_times(bare: str, at: int) -> int:
-    """Return how often at most that repeats what stands before a place of a regex."""
+    """Return how often at most that repeats what is before a place of a regex."""
     if bare[at : at + 1] in ("*", "+"):
         return _FOR_EVER
     match = _COUNT.match(bare, at)

@@ -1,6 +1,6 @@
 """YAML text into plain values with the line of every key. Only the YAML that a site file needs, and nothing that runs.
 
-The node graph is walked here: no tag makes an object, and no key stands twice. The number of visited nodes is limited,
+The node graph is walked here: no tag makes an object, and no key appears twice. The number of visited nodes is limited,
 which also ends alias bombs and cycles.
 """
 
@@ -56,13 +56,13 @@ class Tree:
     nodes: int = 0
 
     def line(self, path: Path) -> int:
-        """Return the line of a path, or of the nearest path above that stands in the file."""
+        """Return the line of a path, or of the nearest path above that is in the file."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def depth(self, path: Path) -> int:
-        """Return the number of leading parts of a path that stand in the file."""
+        """Return the number of leading parts of a path that are in the file."""
         while path and path not in self.lines:
             path = path[:-1]
         return len(path)

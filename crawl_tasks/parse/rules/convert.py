@@ -79,7 +79,7 @@ def _take_rest(rule: Rule, want: Want) -> Take:
 
 
 def _lines_without(take: Take, drop: str, signs: tuple[str, ...]) -> Take:
-    """Return a function that takes the lines of an element without the dropped parts, whose signs stand in HTML."""
+    """Return a function that takes the lines of an element without the dropped parts, whose signs are in HTML."""
 
     def without(node: LexborNode) -> str | None:
         # Most bodies have nothing to drop. The HTML, which is needed anyway, shows that without a query.
@@ -103,7 +103,7 @@ def _rest_of(node: LexborNode, drop: str) -> LexborNode:
 
 
 def _signs_of(selector: str) -> tuple[str, ...]:
-    """Return texts of which one stands in the HTML of each match of a selector, () for a complex selector."""
+    """Return texts of which one is in the HTML of each match of a selector, () for a complex selector."""
     parts = [_SIMPLE.fullmatch(part.strip()) for part in selector.split(",")]
     signs = tuple(f"<{match[1]}" if match[1] else match[2] for match in parts if match)
     return signs if len(signs) == len(parts) else ()

@@ -1,4 +1,4 @@
-"""Sibling records: parts that stand side by side (dt and dd, two table rows), put into one box for each record."""
+"""Sibling records: parts that are side by side (dt and dd, two table rows), put into one box for each record."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def followers(record: LexborNode, mem_ids: set[int]) -> list[LexborNode]:
 
 
 def _box(inner: str, *, is_row: bool) -> LexborNode:
-    # HTML parsers drop a row that stands outside of a table.
+    # HTML parsers drop a row that is outside of a table.
     box = "table" if is_row else "div"
     return must(LexborHTMLParser(f"<{box}>{inner}</{box}>").css_first(box))

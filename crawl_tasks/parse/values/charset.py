@@ -255,6 +255,6 @@ def _is_damage(result: PageText, wide: int) -> bool:
 
 
 def _is_elsewhere(body: bytes, wide: bytes) -> bool:
-    """Return whether the letters beyond ASCII stand in rows, as in no language of Western Europe."""
+    """Return whether the letters beyond ASCII are in rows, as in no language of Western Europe."""
     rows = b"".join(_IN_A_ROW.findall(body)).translate(None, ASCII)
     return 2 * len(rows) > len(wide)

@@ -139,7 +139,7 @@ _OFFSET: Final = re.compile(
 # Half an hour and three quarters, written as decimals of an hour.
 _DECIMALS: Final = {"5": 30, "75": 45}
 _WORD: Final = re.compile(r"\s*\(?\s*([^\W\d_]+)")
-# Words that may stand behind a time, or before, and say nothing of it.
+# Words that may be behind a time, or before, and say nothing of it.
 _FILLER_WORDS: Final = """
 uhr h hr hrs hours hod hodin godz kl klo ч час г год น o'clock local time t
 by von par por per door av af przez od autor author user from posted от від oleh bởi автор
@@ -149,7 +149,7 @@ no id re last edited edit reply replies post posts comment comments thread topic
 link more new mod admin read likes like пользователь написал сказал sagt schrieb wrote says said
 """
 _FILLERS: Final = frozenset(_FILLER_WORDS.split())
-# Words that stand only between a date and its time.
+# Words that are only between a date and its time.
 _LEADING_WORDS: Final = """
 á às ás as o os à's om kello ob u v в о об hora horas ore ora orele alle los saat saatte lúc vào jam pukul zeit uhrzeit
 tijd tid tiid godzina godzinie czas čas óra órakor kor kell στις ώρα ωρα у года р року години ura uri uur þann klukkan
@@ -199,7 +199,7 @@ def half_between(between: str, hour: int) -> str | None:
     """Return the word for a half of the day in the text between a date and its time, None without one.
 
     Raises:
-        ValueError: an unknown word stands right before an hour up to 12, which may be such a word.
+        ValueError: an unknown word is right before an hour up to 12, which may be such a word.
     """
     written = between.split()
     words = [word.strip(_MARKS) for word in written]
@@ -211,7 +211,7 @@ def half_between(between: str, hour: int) -> str | None:
         if half is not None:
             return half
         if word and word not in _LEADS and word not in _ZONES and not weekdays_of(word):
-            # A weekday stands in brackets: `06/14/26(Pzr)07:04`.
+            # A weekday is in brackets: `06/14/26(Pzr)07:04`.
             if hour <= _NOON and (len(word) > 1 or word in _PART_OF) and written[place][0] != "(":
                 raise ValueError(f"unknown word before a time: {word!r}")
             return None
@@ -252,7 +252,7 @@ def zone_behind(
         is_known: whether the half of the day was read.
 
     Raises:
-        ValueError: an unknown word stands there, which may change the time.
+        ValueError: an unknown word is there, which may change the time.
     """
     ahead = _stated_ahead(rest)
     if ahead is not None:

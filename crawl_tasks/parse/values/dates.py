@@ -194,7 +194,7 @@ def of_epoch(figures: str) -> int | None:
 
 
 def _by_format(plain: str, formats: tuple[str, ...], zone: ZoneInfo) -> int | None:
-    # A weekday may stand before a day in figures. An hour alone needs the words before it.
+    # A weekday may be before a day in figures. An hour alone needs the words before it.
     for form, words in product(formats, (plain, _WEEKDAY.sub("", plain))):
         if words == plain or form.lower().startswith(("%d", "%m", "%y")):
             with suppress(ValueError):

@@ -217,7 +217,7 @@ AGO: Final = re.compile(
 """How long ago something was, in languages other than English, Chinese and Japanese."""
 
 
-# Parts of an age stand side by side, each unit smaller: `2 Tagen und 3 Stunden`, `1 год 2 месяца`, `1年2个月`.
+# Parts of an age are side by side, each unit smaller: `2 Tagen und 3 Stunden`, `1 год 2 месяца`, `1年2个月`.
 # A conjunction is no end of a word, as `y` is of `1 day`.
 _AND: Final = r"[\s,，、]*(?:(?<![^\W\d_])(?:and|und|et|y|e|i|en|og|och|ja|ve|и|і|και)\s+)?"
 _PART: Final = rf"(?P<number>{NUMBER}|an?|one|{_ONE})\s*(?:个|個)?(?P<unit>{_UNIT}?)(?:钟|鐘|間)?\.?"
@@ -254,7 +254,7 @@ def seconds_ago(match: re.Match[str]) -> tuple[float, int] | None:
 
 
 def seconds_before(text: str, one_s: int, unit_s: _UnitSeconds) -> float:
-    """Return the seconds of an age's larger parts, which stand at the end of a text. `one_s` are those of one unit."""
+    """Return the seconds of an age's larger parts, which are at the end of a text. `one_s` are those of one unit."""
     more_s = 0.0
     while (match := _PART_BEFORE.search(text)) and (larger_s := unit_s(match["unit"]) or 0) > one_s:
         more_s += _number(match["number"]) * larger_s

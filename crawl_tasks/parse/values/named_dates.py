@@ -13,7 +13,7 @@ from crawl_tasks.parse.values.weekdays import weekdays_beside
 from crawl_tasks.sites.site_terms import DateOrder
 
 _OLDEST_YEARS = 12  # a weekday on a day of the year comes back within 11 years
-# A year of two figures or of an emperor's reign stands before 年, and is none that could be left out.
+# A year of two figures or of an emperor's reign is before 年, and is none that could be left out.
 _MD = re.compile(r"(?<![\d/.年-])(?<!年\s)(\d{1,2})(?:-|月)(\d{1,2})(?![\d-])日?(?=\s*\D{0,4}\d{1,2}:\d{2}|\s*$)")
 # Figures behind a month are its year, unless they begin a time of day.
 _SHORT_YEAR = r"'?\d{2}(?!\d|[:h時时点點시]|\.\d|\s?[ap]\.?\s?m\b|\s?h\s?\d)"

@@ -19,7 +19,7 @@ from crawl_tasks.sites.site_terms import DateOrder
 Day = tuple[int, int, int]
 """Year, month and day."""
 
-# A time of day may stand right before or behind: `16:14,11/03/24`. Behind a letter the year of an era comes first.
+# A time of day may be right before or behind: `16:14,11/03/24`. Behind a letter the year of an era comes first.
 FIGURES: Final = re.compile(
     r"(?=\d)(?:(?<![\d.,:/-])|(?<=\d:\d\d[,/-])|(?<=[ap]m,))(?!(?<=\b[rhs])\d{1,2}\D\d{1,2}\D\d{1,2}(?!\d))"
     r"(\d{1,2})(\s?[-/.]\s?)(\d{1,2})\2(\d{4}|\d{2})(?!\d|[-/:]\d(?!\d?:\d\d)|\.\d{1,3}\b(?!\.|:))"
@@ -146,7 +146,7 @@ _NUMBERS: Final = re.compile("%[dmyY]")
 
 
 def order_of_format(form: str) -> DateOrder | None:
-    """Return the order of a strptime format of figures alone, None for another format."""
+    """Return the order of a strptime format of figures only, None for another format."""
     letters = "".join(_NUMBERS.findall(form)).replace("%", "").lower()
     return DateOrder(letters) if letters in tuple(DateOrder) else None
 

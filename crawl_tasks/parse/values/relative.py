@@ -117,7 +117,7 @@ def clock_in(text: str, page_text: str, day: datetime, zone: ZoneInfo) -> dateti
 
 
 def _half_before(text: str, end: int) -> str | None:
-    # Of nearly all times a blank or a mark stands before, and no word right before that.
+    # Of nearly all times a blank or a mark is before, and no word right before that.
     before = text[max(0, end - _LONGEST_HALF) : end].rstrip()
     match = _HALF_BEFORE.search(before) if before and not before[-1].isdigit() and before[-1] not in ",|-" else None
     return match[1] if match else None

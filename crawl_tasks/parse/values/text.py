@@ -36,7 +36,7 @@ _UNSEEN = re.compile(
 _IMAGE = re.compile(rf"<img{_REST_OF_TAG}")
 _ALT = re.compile(r'\balt="([^"]{1,40})"')
 _PRE = re.compile(r"<pre[\s>]")
-# Noncharacters, which Unicode reserves for internal marks. Private-use characters stand in pages, as icons of a font.
+# Noncharacters, which Unicode reserves for internal marks. Private-use characters are in pages, as icons of a font.
 _BREAK_KEPT, _BLANK_KEPT = "\ufdd0", "\ufdd1"
 _ATTRIBUTE = re.compile(r'([a-z:-]+)="([^"]*)"')
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
