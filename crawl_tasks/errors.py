@@ -235,7 +235,7 @@ class LoginRefused(FetchError):
 
 
 class Challenged(FetchError):
-    """A captcha or another bot wall stands in the place of the page."""
+    """A captcha or another bot wall is in the place of the page."""
 
     fate = Fate.PARK
     reason = "challenge"

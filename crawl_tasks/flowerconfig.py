@@ -49,7 +49,7 @@ if address not in LOOPBACK and not basic_auth and not options.auth:
         f"flower: {address} is not loopback and nobody is asked for a password; set FLOWER_BASIC_AUTH=user:password"
     )
 
-# The site and the address of a page stand in args. Without that column nobody sees which page failed.
+# The site and the address of a page are in args. Without that column nobody sees which page failed.
 tasks_columns = "name,args,state,received,runtime,worker"
 natural_time = False
 # A task takes 5 KB in Flower: 20,000 take 100 MB, and the default of 100,000 would take half a gigabyte.

@@ -2,7 +2,7 @@
 
 A setting comes from the environment (`CRAWL_REDIS_URL`), or from the file that a variable names
 (`CRAWL_REDIS_URL_FILE`, for the secrets of Swarm and similar systems), else the default holds. Options of one forum
-stand in its site file instead.
+are in its site file instead.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class OwnLoader(AppLoader):
 
 
 class OwnSettings(Settings):
-    """Celery's settings, read from the application alone."""
+    """Celery's settings, read from the application only."""
 
     @property
     def broker_url(self) -> str:

@@ -51,7 +51,7 @@ class QoS(stock.QoS):
         virtual.QoS.append(self, message, delivery_tag)
 
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a message. Nothing of a hint stands in Redis."""
+        """Acknowledge a message. Nothing of a hint is in Redis."""
         if self._is_recorded(delivery_tag):
             super().ack(delivery_tag)
         else:
@@ -70,7 +70,7 @@ class QoS(stock.QoS):
             super().restore_visible(*args, **kwargs)
 
     def _is_recorded(self, delivery_tag: str) -> bool:
-        """Return whether a message stands in Redis: no hint, and not forgotten with a broken connection."""
+        """Return whether a message is in Redis: no hint, and not forgotten with a broken connection."""
         message = self._delivered.get(delivery_tag)
         return message is not None and not is_hint(message)
 
@@ -78,7 +78,7 @@ class QoS(stock.QoS):
         """Put taken messages back that were not worked on when the channel closes.
 
         On a broken connection nothing needs to be done: the frontier sends lost hints again, and the messages of others
-        stand in `unacked`.
+        are in `unacked`.
         """
         try:
             for tag, message in list(self._delivered.items()):

@@ -119,7 +119,7 @@ def end(error: Exception, ctx: click.Context) -> NoReturn:
 
 def end_question(error: click.Abort, ctx: click.Context) -> NoReturn:
     """End a command whose question was not answered with yes."""
-    # The cursor still is behind the question.
+    # The cursor is still behind the question.
     click.echo(err=True)
     if isinstance(error.__context__, KeyboardInterrupt):
         ctx.exit(Exit.INTERRUPTED)

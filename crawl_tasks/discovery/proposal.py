@@ -124,7 +124,7 @@ def _best_of(
         lines = list_rules(listing, following, scan, threads.first, headings) if has_lists else []
         candidate = replace(findings, rules="\n".join(aliased([*lines, *threads.lines])))
         *most, held = score_of(probe, site_file(candidate), {sample.document.page.url for sample in samples})
-        # Ids tell a post that later pages repeat from its comments, and so does a post that stands apart.
+        # Ids tell a post that later pages repeat from its comments, and so does a post that is apart.
         score = (*most, int(bool(records and records.key)), int(not threads.is_post_above), held)
         # Later pages may begin with the post again.
         is_best = all(score > other for other, _ in made)
@@ -232,7 +232,7 @@ def _threads(probe: HttpProbe, listing: Listing) -> list[FetchedThread]:
     """Fetch a few threads: two with most replies, one with fewest, and some between."""
     counts = replies_in(listing.records)
     if not any(counts):
-        # Links to later pages of a thread stand beside its title.
+        # Links to later pages of a thread are beside its title.
         counts = []
         for record, link in zip(listing.records, listing.titles, strict=True):
             counts.append(sum(is_further(link.url, url) for url in _urls_in(listing.document, record)))

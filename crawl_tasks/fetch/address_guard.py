@@ -47,7 +47,7 @@ _USUAL_PORTS = frozenset(DEFAULT_PORTS.values())
 
 
 class Route(NamedTuple):
-    """A proxy and the addresses of its name, unchecked: the operator's own proxy may stand anywhere."""
+    """A proxy and the addresses of its name, unchecked: the operator's own proxy may appear anywhere."""
 
     proxy: Proxy
     addresses: tuple[str, ...]

@@ -195,7 +195,7 @@ class _Document:
 
     async def evaluate(self, expression: str) -> Any:  # noqa: ANN401 (JSON of any shape)
         """Return the value of an expression of JavaScript."""
-        # A world of its own: the page's scripts cannot change what stands behind these names.
+        # A world of its own: the page's scripts cannot change what is behind these names.
         world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": "crawl"})
         terms = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
         return (await self._cdp.send("Runtime.evaluate", terms))["result"].get("value")

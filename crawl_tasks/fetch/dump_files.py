@@ -1,7 +1,7 @@
 """The pages of a dump, in a directory or a bucket that the site file names: read in place of the network.
 
 A page keeps its address, and its file has the name that wget gives: path and query below the root. Nothing outside the
-root is read, whatever an address says and whatever links stand there.
+root is read, whatever an address says and whatever links are there.
 """
 
 from __future__ import annotations

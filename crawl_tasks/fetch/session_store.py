@@ -1,4 +1,4 @@
-"""The store of sessions that processes share, as the fetcher sees it, and the one of a process alone."""
+"""The store of sessions that processes share, as the fetcher sees it, and the one of one process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SessionStore(Protocol):
 
 
 class OwnSessions:
-    """Sessions of one process alone, which looks at a page or two. A refused login is not tried again."""
+    """Sessions of one process, which looks at a page or two. A refused login is not tried again."""
 
     def __init__(self) -> None:
         self._refused: dict[str, str] = {}

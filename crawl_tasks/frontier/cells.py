@@ -1,6 +1,6 @@
 """Cells: the Redis servers of an installation, among which rendezvous hashing divides the sites.
 
-All that Redis holds of a site stands in one cell. A verb touches one site, so cells know nothing of each other. A site
+All that Redis holds of a site is in one cell. A verb touches one site, so cells know nothing of each other. A site
 lives where it is published. Only a new site goes by the hash, so that another list of cells moves nothing by itself.
 """
 

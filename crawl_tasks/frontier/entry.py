@@ -58,7 +58,7 @@ def _flag_of(request: Request) -> Flag:
 def guard_word(request: Request, suffix: str = "") -> str:
     """Return the guard's word for a request: 56 bits of the page's hash, and a mark of the revision and the source.
 
-    A `suffix` makes another revision. Where it names a full pass, the mark that scans would have made stands behind a
+    A `suffix` makes another revision. Where it names a full pass, the mark that scans would have made is behind a
     slash, and behind that of an echo the fingerprint of the request: see guard.lua.
     """
     stage, key, page = request.stage, request.key, request.page

@@ -57,7 +57,7 @@ def _hint(task: str, task_id: str, kwargs: str, argsrepr: str, queue: str) -> st
             "delivery_tag": task_id,
         },
     }
-    # The scripts write a number in place of @AT@, so that no quotes may stand around the placeholder.
+    # The scripts write a number in place of @AT@, so that no quotes may be around the placeholder.
     return json.dumps(message, separators=(",", ":")).replace('"crawl_at":0', f"{HINT_MARK}@AT@")
 
 

@@ -23,7 +23,7 @@ KEPT_MS: Final = 300_000
 """Time after which a site is read anew though no script counted a change, in milliseconds."""
 
 KEPT_BY_CALENDAR_MS: Final = 60_000
-"""The same for a site with quiet hours or a daily budget, which changes by time alone."""
+"""The same for a site with quiet hours or a daily budget, which changes only by time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ ALL = ""
 class Reading:
     """The counters of one moment. The difference of two readings is the work between them.
 
-    `stages` counts the pages of each stage. `fetch` has the fetch times of each stage, over all sites alone.
+    `stages` counts the pages of each stage. `fetch` has the fetch times of each stage, only over all sites.
     """
 
     at_ms: int

@@ -26,7 +26,7 @@ from crawl_tasks.monitor.snapshot import Snapshot, Stored
 RATE_WINDOW_S = 30.0
 PLAIN_EVERY_S = 5.0
 TABLE_WIDTH = 80
-"""Narrower terminals get the line of totals alone."""
+"""Narrower terminals get only the line of totals."""
 HEAD_LINES = 6
 """Title, heads, rule and margins of the table, and the line of the cursor."""
 COUNTED = ("stage", "done", "ready", "queued", "leased", "delayed", "parked", "dead")

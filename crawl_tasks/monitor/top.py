@@ -29,7 +29,7 @@ COLUMNS = {
 """The columns: names for `--sort`, with their heads."""
 WIDE, NARROW = 110, 64
 ON_NARROW = 4
-"""Columns beside the remedy on a terminal of medium width. A narrow one has the site alone."""
+"""Columns beside the remedy on a terminal of medium width. A narrow one has only the site."""
 STYLES = {None: "green", Severity.INFO: "yellow", Severity.WARNING: "red", Severity.CRITICAL: "red"}
 STEP_MS = 5000
 STEPS = 13

@@ -19,7 +19,7 @@ from crawl_tasks.model import Comment, Items, Post
 from crawl_tasks.store.tables import ID_LENGTH
 
 NAME_SIGN: Final = "@"
-"""Stands before the name of an author without an id, so that no name can be taken for an id."""
+"""Is before the name of an author without an id, so that no name can be taken for an id."""
 
 _MOST_KNOWN: Final = 50_000
 # Rows that another process deleted, as the removal of a site does, are made again after this time.

@@ -84,7 +84,7 @@ def _decide(
 
 
 def _is_superseded(value: Value, at: float, is_own: bool, other: Value, other_at: float, others_own: bool) -> bool:
-    """Return whether another value stands in place of a value. `own` values are those of the post's own page."""
+    """Return whether another value is in place of a value. `own` values are those of the post's own page."""
     if value is None or other is None:
         return value is None
     # The post's own page knows better than any list.

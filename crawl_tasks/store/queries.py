@@ -113,7 +113,7 @@ def remembered(store: Store, site: str) -> Iterator[KnownRequests]:
 
 
 def short_threads(store: Store, site: str) -> set[str]:
-    """Return the ids of the threads of a site that stand there with fewer comments than their list says."""
+    """Return the ids of the threads of a site that are there with fewer comments than their list says."""
     standing = _comments_of_post().where(func.coalesce(comments.c.state, "normal") != "deleted")
     is_there = func.coalesce(posts.c.state, "normal") != "deleted"
     query = select(posts.c.post_id)
@@ -192,7 +192,7 @@ def posting_hours(store: Store, site: str, since: int, until: int) -> dict[str, 
 
 def _posted(at: Column[Any], site: str, since: int, until: int) -> Select[Any]:
     """Return the query of a table's rows by board and hour, of those posted in a span."""
-    # A parameter would stand twice, and PostgreSQL would not see that both are the same expression.
+    # A parameter would appear twice, and PostgreSQL would not see that both are the same expression.
     hour = at - at % literal_column(str(_HOUR_S))
     of_span = (at.table.c.site == site, at >= since, at < until, posts.c.forum_id.is_not(None))
     return select(posts.c.forum_id, hour, func.count()).where(*of_span).group_by(posts.c.forum_id, hour)
@@ -226,7 +226,7 @@ def unread_revisions(store: Store, site: str) -> int:
 
 def other_counts(store: Store, site: str) -> int:
     """Return the number of threads that have another number of comments than their list says."""
-    # Some forums count a deleted comment while its stub stands there, so both numbers are right.
+    # Some forums count a deleted comment while its stub is there, so both numbers are right.
     all_comments = _comments_of_post()
     standing = all_comments.where(func.coalesce(comments.c.state, "normal") != "deleted")
     query = _at_rest(site).where(
@@ -242,7 +242,7 @@ def _comments_of_post() -> Select[Any]:
 
 
 def _at_rest(site: str) -> Select[Any]:
-    """Return the query that counts the posts of a site that stand there and whose page was read."""
+    """Return the query that counts the posts of a site that are there and whose page was read."""
     return select(func.count()).where(
         posts.c.site == site,
         posts.c.fetched_revision.is_not(None),

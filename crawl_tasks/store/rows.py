@@ -47,7 +47,7 @@ RequestRow = tuple[str, str, str, int, str, int, str | None, str | None, int | N
 CONTENT_HASH: Final = -1
 """The position of `content_hash` in the rows of posts and comments."""
 _DONE: Final = 9
-"""The position of `done` in a request row. The admission stands before."""
+"""The position of `done` in a request row. The admission is before."""
 
 _NONE: Final = frozenset[str]()
 # A post's own page decides these fields: a list may show a thread of another board, and only the day.

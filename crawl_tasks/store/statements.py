@@ -118,7 +118,7 @@ class Statements:
         connection.exec_driver_sql(self._replace(table, names), values)
 
     def touch(self, connection: Connection, shape: Shape, rows: Sequence[Row]) -> None:
-        """Set nothing but `seen_at`, which stands before the key."""
+        """Set nothing but `seen_at`, which is before the key."""
         connection.exec_driver_sql(self._touch(shape), list(rows))
 
     def find(self, connection: Connection, shape: Shape, keys: Sequence[Key]) -> Iterator[Row]:

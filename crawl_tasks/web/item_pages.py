@@ -33,7 +33,7 @@ _EXCERPT: Final = 300
 _LONGEST_NAME: Final = 60
 _LONGEST_TITLE: Final = 200
 _DEEPEST: Final = 6
-"""The deepest indentation: what answers below stands at the same place."""
+"""The deepest indentation: what answers below is at the same place."""
 
 # A forum's clock may be ahead, but not by days.
 _TOLERANCE_S: Final = 86_400

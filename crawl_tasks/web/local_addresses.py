@@ -1,4 +1,4 @@
-"""Host names of the exporter: those that nobody else can own, and those of this machine alone."""
+"""Host names of the exporter: those that nobody else can own, and those of only this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def is_local_name(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine alone."""
+    """Return whether a host is only this machine."""
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 

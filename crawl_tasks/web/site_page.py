@@ -30,7 +30,7 @@ _FINE = {"gone", "unchanged"}
 
 def site_page(site: SiteSnapshot, snapshot: Snapshot, history: History, user: WebUser, actions: Actions) -> str:
     """Return the page."""
-    # With this site alone: the problems of a thousand others would be found only to be thrown away.
+    # With only this site: the problems of a thousand others would be found only to be thrown away.
     current = CurrentProblems(replace(snapshot, sites=(site,)))
     next_steps = "".join(problem_paragraph(problem, problem.advice(site.name)) for problem in current.own(site))
     name, statuses = site.name, sorted(site.statuses.items())

@@ -207,7 +207,7 @@ def stop_ticker(**_: object) -> None:
     runtime().ticker.stop()
     if (hang_watch := runtime().hang_watch) is not None:
         hang_watch.leave()
-    # Only a store worker has one, and access would build it: a cached property stands in vars() once it was used.
+    # Only a store worker has one, and access would build it: a cached property is in vars() once it was used.
     if "ledger_watch" in vars(runtime()):
         runtime().ledger_watch.stop()
 

@@ -151,4 +151,4 @@ class ChainPool(TaskPool):
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing: no message stands in Redis that could be acknowledged."""
+    """Do nothing: no message is in Redis that could be acknowledged."""

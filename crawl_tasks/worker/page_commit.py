@@ -174,7 +174,7 @@ class PageCommit:
         request = lease.request
         site = self._sites.open(request.site, lease.site_version)
         addresses = site.addresses
-        # A thread that shrank ends on an earlier page now, and the comments written since may stand there.
+        # A thread that shrank ends on an earlier page now, and the comments written since may be there.
         before = page_before(request, addresses) if is_there_less else ()
         tail = request.page - 1 if request.stage is Stage.COMMENT and is_there_less else 0
         parsed, is_post_page = Parsed(gone_items(request, addresses, at), before, tail), request.stage is Stage.POST

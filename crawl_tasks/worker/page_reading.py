@@ -123,7 +123,7 @@ def _parse(site: CompiledSite, lease: Lease, page: Fetched) -> Parsed:
 
     Raises:
         ParseError: the rules read nothing.
-        Challenged: a bot wall stands in the place of the page, so no rule can be mended.
+        Challenged: a bot wall is in the place of the page, so no rule can be mended.
     """
     wall = None
     try:

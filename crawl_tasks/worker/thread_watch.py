@@ -51,7 +51,7 @@ class CountThreads(Protocol):
 class ThreadWatch:
     """The watch of a storing worker over the threads that it writes. Used by one thread at a time.
 
-    Which threads are short stands in the ledger, for all workers. Each acknowledgement of pages tells it anew.
+    Which threads are short is in the ledger, for all workers. Each acknowledgement of pages tells it anew.
     """
 
     def __init__(self, frontier: Frontier) -> None:

@@ -161,7 +161,7 @@ def beside_boards(front: Document, boards: Sequence[PageLink]) -> list[str]:
 def _boards_below(document: Document, board: PageLink, front: str) -> list[PageLink]:
     """Return the links of a board's page to sub-boards: same shape as the board's own, but no pager and no way back."""
     placed = [replace(link, place=board.place) for link in links_of(document, board.shape).get(board.shape, [])]
-    # Its own pager has the board's key, whatever stands behind.
+    # Its own pager has the board's key, whatever is behind.
     alike = [link for link in placed if link.key != board.key and not _is_page_of(board, link)]
     if not alike or are_pages(alike):
         return []
@@ -171,7 +171,7 @@ def _boards_below(document: Document, board: PageLink, front: str) -> list[PageL
 
 
 def _is_page_of(board: PageLink, link: PageLink) -> bool:
-    """Return whether a link leads to a page of a board, whose number stands behind the board's name: bikes-2.html."""
+    """Return whether a link leads to a page of a board, whose number is behind the board's name: bikes-2.html."""
     is_step = bool(NEXT.fullmatch(link.text) or ARROWS.fullmatch(link.text)) or link.text.strip(" []()").isdigit()
     return is_step and is_numbered(board.url, link.url)
 

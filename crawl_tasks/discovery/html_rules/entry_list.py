@@ -37,9 +37,9 @@ class _Entries:
 
 
 def propose_entries(probe: HttpProbe, front: Document, known: Findings) -> Findings | None:
-    """Return rules for the entries of a page, None unless ten with an id and a moment stand there, newest first.
+    """Return rules for the entries of a page, None unless ten with an id and a moment are there, newest first.
 
-    The posts of a thread stand on a page like this, but with the oldest first.
+    The posts of a thread are on a page like this, but with the oldest first.
     """
     inside: set[int] = set()
     step = next_of(front, "", inside)

@@ -1,4 +1,4 @@
-"""The first post of a thread: its fields where it stands apart from the comments, or is the first of them."""
+"""The first post of a thread: its fields where it is apart from the comments, or is the first of them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _fits_by_chance(slots: Slots, slot: Slot, css: str) -> bool:
     """Return whether a selector of first posts finds the slot in most records, and another element in some."""
     strays = 0
     for place, record in enumerate(slots.records):
-        # On a page the selector looks within a record alone.
+        # On a page the selector looks only within a record.
         node = next((inner for inner in record.css(css) if inner.mem_id != record.mem_id), None)
         target = slot.nodes.get(place)
         strays += node is not None and target is not None and node.mem_id != target.mem_id
@@ -139,7 +139,7 @@ def _original(
 
 
 def fields_apart(samples: Sequence[FetchedThread], inside: Set[int], like: FoundFields) -> FoundFields:
-    """Find the fields of posts that stand apart from the comments, one on each page."""
+    """Find the fields of posts that are apart from the comments, one on each page."""
     pages = [root for sample in samples if (root := sample.document.root.css_first("body")) is not None]
     inside = _behind_comments(pages, inside)
     fields = _like_comments(samples, pages, inside, like)
@@ -222,7 +222,7 @@ def _without_cells(like: FoundFields) -> FoundFields | None:
 
 
 def _inner(node: LexborNode) -> str:
-    """Return the HTML within an element, without the cells that hold elements alone."""
+    """Return the HTML within an element, without the cells that hold elements only."""
     return "".join(
         (child.html or "") if child.tag not in _CELLS.split(", ") else
         f"<div>{_inner(child)}</div>" if (child.text(deep=False) or "").strip() else _inner(child)
@@ -231,7 +231,7 @@ def _inner(node: LexborNode) -> str:
 
 
 def _held(paths: Sequence[Path | None]) -> list[bool]:
-    """Return whether author and moment stand within the body."""
+    """Return whether author and moment are within the body."""
     body = paths[2]
     return [body is not None and path is not None and path[: len(body)] == body for path in paths[:2]]
 

@@ -1,4 +1,4 @@
-"""Full lists: all threads of each board, where a board's own page shows the newest alone and links the rest."""
+"""Full lists: all threads of each board, where a board's own page shows only the newest and links the rest."""
 
 from __future__ import annotations
 

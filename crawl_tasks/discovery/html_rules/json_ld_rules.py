@@ -1,4 +1,4 @@
-"""JSON-LD rules (schema.org): for threads whose authors, moments and texts stand in JSON-LD and nowhere else."""
+"""JSON-LD rules (schema.org): for threads whose authors, moments and texts are in JSON-LD and nowhere else."""
 
 from __future__ import annotations
 

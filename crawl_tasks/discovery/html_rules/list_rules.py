@@ -278,7 +278,7 @@ def _strays(listing: Listing, record: str) -> int:
 
 
 def _record_selector(listing: Listing, link: str) -> str:
-    """Return the selector of rows that misses fewest on all pages: a list of sub-boards may stand before one."""
+    """Return the selector of rows that misses fewest on all pages: a list of sub-boards may be before one."""
     every = [rows.whole for rows in (listing.rows, *listing.further)]
     pages = [(list(upwards(whole[0]))[-1], {record.mem_id for record in whole}, whole) for whole in every]
     selectors = dict.fromkeys(filter(None, (selector_of(root, whole) for root, _, whole in pages)))

@@ -13,7 +13,7 @@ from crawl_tasks.discovery.text.yaml_rules import scalar
 def board_rule(samples: Sequence[FetchedThread], example: PageLink | None, inside: Set[int]) -> str:
     """Return the YAML rule of the board that a thread's page names, empty without one.
 
-    A moved thread stands on two lists, and its own page tells where it is. Threads of two boards must agree with their
+    A moved thread is on two lists, and its own page tells where it is. Threads of two boards must agree with their
     lists, or a menu may be all that is found. `example` is a board's link, and `inside` are the parts of posts.
     """
     if example is None:

@@ -51,7 +51,7 @@ def _find(probe: HttpProbe, front: Document, kinds: list[list[PageLink]], boards
     is_better = best is not None and (not is_long or (own is not None and own.score <= 2 * best.rows.score))
     if own is None or own.titles[0].shape in boards or (is_better and _shape_of(best) == own.titles[0].shape):
         return best
-    # The newest threads of all boards stand on the boards' lists too, in the same markup.
+    # The newest threads of all boards are on the boards' lists too, in the same markup.
     other = _best_list(probe, front, kinds, boards, below, {placed(link) for link in own.titles})
     if other is not None and _shape_of(other) == own.titles[0].shape and _is_only_a_window(front, own, other):
         return other

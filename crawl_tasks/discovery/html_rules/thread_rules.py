@@ -47,7 +47,7 @@ class ThreadReading:
     lines: list[str]
     first: Mapping[int, FirstPost] = field(default_factory=dict)
     is_post_above: bool = False
-    """Whether the post is a record, and stands above the others in place of beside them."""
+    """Whether the post is a record, and is above the others in place of beside them."""
 
 
 def thread_rules(
@@ -93,7 +93,7 @@ def thread_rules(
     if records is None:
         return ThreadReading([*lines, "# No comments were found: add `comment`, if there are any."], first)
     more, address = _pager(shown, following, known)
-    # A page may have the places of removed posts alone.
+    # A page may have the places of only removed posts.
     address += [f"  empty: {scalar(records.bare)}"] * records.leaves_out([sample.document for sample in samples])
     css = later if is_post_repeated else records.css
     reply = _reply(records, every, fields)
@@ -110,7 +110,7 @@ def thread_rules(
 
 
 def _parts(samples: Sequence[FetchedThread], records: ThreadRecords | None) -> set[int]:
-    """Return what stands within the records."""
+    """Return what is within the records."""
     inside: set[int] = set()
     if records is not None:
         for sample in samples:
@@ -201,7 +201,7 @@ def _title(samples: Sequence[FetchedThread], *, is_titled: bool) -> str | None:
     """Return the selector of the heading with the text of the thread's link, else of any heading."""
     headings = [_headings(sample.document, sample.link.text) for sample in samples]
     roots = [sample.document.root for sample in samples]
-    # A heading with the title alone is the better one: of `Old lamp > General` only a part is the title.
+    # A heading with only the title is the better one: of `Old lamp > General` only a part is the title.
     exact = [next((node for node in nodes if _is_said(node, text)), None) for text, nodes in headings]
     css = selector_in(roots, exact) if None not in exact else None
     targets = exact if css else [next(iter(nodes), None) for _, nodes in headings]

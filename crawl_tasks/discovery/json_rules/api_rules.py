@@ -85,7 +85,7 @@ def _second_pages(probe: HttpProbe, lists: Sequence[DryRun]) -> list[str]:
 def _threads(rows: FoundRecords, id_path: str, posts: Sequence[DryRun]) -> list[tuple[DryRun, str, Sequence[Row]]]:
     """Return the threads with their keys in the API and their comments.
 
-    The other threads stand on a later list page, whose answers are not paired.
+    The other threads are on a later list page, whose answers are not paired.
     """
     keys = {row.post_id: values.get(id_path, "") for row, values in flat(rows.pairs) if isinstance(row, Post)}
     threads = [(trial, keys.get(trial.request.key), trial.parsed) for trial in posts]
@@ -111,7 +111,7 @@ def _of_reply(comments: FoundRecords) -> tuple[FoundRecords, str | None]:
 
 def _is_as_good(score: tuple[int, int, int], known: tuple[int, int, int], *, is_apart: bool) -> bool:
     """Return whether rules are refuted as little as those for drawn pages, and read as many records, or nearly."""
-    # Where comments stand apart, half as many threads are tried.
+    # Where comments are apart, half as many threads are tried.
     return score[0] >= known[0] and 10 * score[1] >= (5 if is_apart else 8) * known[1]
 
 

@@ -41,7 +41,7 @@ def without_pager(address: str) -> tuple[str, str]:
 
 
 def paging_of(read: Read, address: str, path: str, name: str) -> Pagination:
-    """Return how pages follow the one at `address`, whose records stand at `path`.
+    """Return how pages follow the one at `address`, whose records are at `path`.
 
     `name` is the parameter that a script names, empty without one: then the usual ones are tried where a page is full.
     """

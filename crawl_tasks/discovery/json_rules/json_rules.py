@@ -100,7 +100,7 @@ def thread_lines(post: FoundRecords, comments: FoundRecords | None, id_path: str
         # Never asked for: the answer of the post holds all comments.
         mark = "&" if "?" in post.address else "?"
         return [*lines, "  max_pages: 1", f"  address: {scalar(f'{post.address}{mark}page={{page}}')}", *own]
-    # The post stands before the comments of the first page alone.
+    # The post is before the comments of only the first page.
     return [*lines, *address, f"  empty: {rule(f'type({top(every)})')}", f"  record: {rule(every)}", *fields, pager]
 
 

@@ -1,6 +1,6 @@
-"""The named API: rules for JSON that stands in pages, or that their scripts name an address of, without a browser.
+"""The named API: rules for JSON that is in pages, or that their scripts name an address of, without a browser.
 
-The meaning of a value is told by the name of its key alone, so that the checks of the finished file decide.
+The meaning of a value is told by the name of only its key, so that the checks of the finished file decide.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def by_names(probe: HttpProbe, front: Document, known: Findings) -> Findings:
 
 
 def _boards(reader: JsonReader) -> JsonRecords | None:
-    """Return the list of boards with those below them, None where all threads stand in one list."""
+    """Return the list of boards with those below them, None where all threads are in one list."""
     lists = [record for address in reader.plain(_BOARD_WORDS) for record in reader.records(address, address)
              if {"id", "title"} <= record.names.keys() and not _OF_THREADS & record.names.keys()]  # fmt: skip
     named = [records for records in lists if _BOARD_WORDS.search(records.address + records.path)] or lists
@@ -79,7 +79,7 @@ def _boards(reader: JsonReader) -> JsonRecords | None:
 
 
 def _with_below(entries: Sequence[Json]) -> list[Json]:
-    """Return boards, each before those that stand inside it."""
+    """Return boards, each before those that are inside it."""
     whole: list[Json] = []
     for entry in entries:
         whole.append(entry)
@@ -200,7 +200,7 @@ class _Threads:
         """Return the comments of a thread, on the page of its text or apart.
 
         Raises:
-            ParseError: comments stand inside comments.
+            ParseError: comments are inside comments.
         """
         answers = self._comments(template, filled(template, key))
         for other in (

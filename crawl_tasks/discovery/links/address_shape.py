@@ -42,7 +42,7 @@ _ACTS = re.compile(
     rf"|[?&](?:action|act|do|mode|op|task|cmd|method)=(?:{_VERBS}|{_NOUNS})(?:[_-]?(?:topic|thread|post|comment|msg))?(?=&|$)"
     # Names of functions: act=procDocumentVoteUp.
     r"|[?&](?:action|act|do|op|task|cmd|method)=[^&]*(?:vote|delete|remove|write|reply|log_?in|sign_?up|report|proc(?-i:[A-Z]))"
-    # A token against forged requests stands in addresses that change something.
+    # A token against forged requests is in addresses that change something.
     r"|[?&](?:\w*token|(?:transient|security|form)_?key|[cx]srf\w*|\w*nonce|formhash)=|&hash=",
     re.IGNORECASE,
 )

@@ -30,7 +30,7 @@ def _place_of(key: str, path: str) -> tuple[int, int] | None:
     matches = next(filter(None, (list(re.finditer(kind, path)) for kind in kinds)), None)
     if not matches:
         return None
-    # Numbers of the page stand behind that of the board, names of sections before that of the board.
+    # Numbers of the page are behind that of the board, names of sections before that of the board.
     return matches[0 if key.isdigit() else -1].span()
 
 

@@ -69,7 +69,7 @@ class PageLink:
         href = self.node.attributes.get("href") or ""
         while "/" in pattern and not re.search(pattern, href):
             pattern = pattern.partition("/")[2]
-        # A key right below the root: the name of another host stands behind slashes too.
+        # A key right below the root: the name of another host is behind slashes too.
         if pattern.startswith(("/[^", "/([^")):
             return f"^{pattern}" if href.startswith("/") else f"(?<!/){pattern}"
         return pattern
@@ -130,7 +130,7 @@ def _may_be(shape: str, known: str, page: str) -> bool:
 def root_links(document: Document) -> list[PageLink]:
     """Return links at one place to pages right below the root, as `/hardware/` beside `/garden/`: the most of them.
 
-    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages stand below:
+    Names of people's pages and page chrome do not count, nor do menus, but for one with names that pages are below:
     several, or that of this page.
     """
     own = path_of(document.page.url).rstrip("/")
@@ -163,7 +163,7 @@ def kind_of(node: LexborNode) -> str:
 
 
 def place_in(node: LexborNode) -> tuple[str, ...]:
-    """Return tags and classes of an element and those around it: links of one kind stand at one such place."""
+    """Return tags and classes of an element and those around it: links of one kind are at one such place."""
     kinds: list[str] = []
     above: LexborNode | None = node
     while above is not None and above.tag not in ("body", "html") and len(kinds) < _LEVELS:
@@ -184,7 +184,7 @@ def _placed(links: list[PageLink]) -> list[PageLink]:
 def _reshaped(links: list[tuple[LexborNode, str]]) -> dict[str, tuple[str, list[str]]]:
     """Return the shapes of a page's addresses, corrected by comparison of several addresses.
 
-    `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` stands beside, and `/board/bikes/` has a key where
+    `/forum/bikes-3/` has a title where `/forum/boilers-and-pumps-2/` is beside, and `/board/bikes/` has a key where
     `/board/garden/` does. `?id=old-cars` and `?id=x7Kq2` have keys where links at one place differ in nothing else.
     """
     shapes = _shapes({url for _, url in links})

@@ -45,7 +45,7 @@ def are_numbered_by_board(probe: HttpProbe, titles: Sequence[PageLink]) -> bool:
 
 
 def _has_title(document: Document, title: str) -> bool:
-    """Return whether a page is of a thread with a title. A short one may stand anywhere by chance."""
+    """Return whether a page is of a thread with a title. A short one may appear anywhere by chance."""
     whole = document.root if len(title) >= _LONG else None
     return any(title in letters(node.text()) for node in (*document.root.css("title, h1, h2, h3, h4"), whole) if node)
 

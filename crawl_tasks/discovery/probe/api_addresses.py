@@ -44,7 +44,7 @@ def _constants(text: str) -> dict[str, str]:
 
 
 def _texts(text: str, constants: dict[str, str]) -> Iterator[str]:
-    """Yield the literals of a script, joined where only a value stands between them."""
+    """Yield the literals of a script, joined where only a value is between them."""
     whole, end = "", 0
     for match in _LITERAL.finditer(text):
         literal = next(part for part in match.groups() if part is not None)

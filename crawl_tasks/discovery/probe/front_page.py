@@ -51,7 +51,7 @@ def has_login(front: Document) -> bool:
 
 
 def consent_button_of(front: Document) -> str:
-    """Return the text of the button on a page of a few lines that stands before a forum, empty for any other page."""
+    """Return the text of the button on a page of a few lines that is before a forum, empty for any other page."""
     body = front.root.css_first("body")
     links = front.root.css("a[href]")
     if body is None or len(links) >= _MANY or len(" ".join(body.text().split())) > _MOST_WALL_TEXT:

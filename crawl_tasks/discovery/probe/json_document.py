@@ -85,7 +85,7 @@ def more_told(value: Json, rows: int) -> str:
 
 
 def objects(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[str, Json]]:
-    """Yield the objects of a document that stand in no list, with their JMESPaths."""
+    """Yield the objects of a document that are in no list, with their JMESPaths."""
     if isinstance(value, dict) and depth < _DEEPEST:
         yield path, value
         for name, inner in value.items():

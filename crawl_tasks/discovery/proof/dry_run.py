@@ -74,7 +74,7 @@ class DryRun:
 
 
 def attempt(probe: HttpProbe, opened: CompiledSite, request: Request) -> DryRun:
-    """Fetch one page and read it. A failure stands in the result."""
+    """Fetch one page and read it. A failure is in the result."""
     try:
         page = probe.page(request.address, request)
     except PageError as error:

@@ -19,7 +19,7 @@ INVALID = -100
 def score_of(probe: HttpProbe, text: str, pages: Collection[str] = ()) -> tuple[int, int, int]:
     """Return the number of checks that refute a file (negative), of records read, and of checks that hold.
 
-    Of records only those count that stand on pages which are tried with any rules: `pages`, where the rules to be
+    Of records only those count that are on pages which are tried with any rules: `pages`, where the rules to be
     compared lead to different threads.
     """
     try:

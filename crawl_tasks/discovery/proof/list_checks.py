@@ -167,7 +167,7 @@ def _thread_links(trial: DryRun, addresses: Addresses, posts: Set[str]) -> set[s
 
 def row_titles_differ(pages: ReadPages) -> SiteCheck | None:
     """Return the refutation of titles of which too many are one."""
-    # An announcement stands in every list.
+    # An announcement is in every list.
     titles = {row.post_id: row.title for row in pages.rows if row.title}
     title, times = Counter(titles.values()).most_common(1)[0] if titles else ("", 0)
     if times > FEW and (8 if pages.is_proposed else 2) * times > len(titles):

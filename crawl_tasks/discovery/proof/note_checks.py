@@ -63,7 +63,7 @@ def further_pages_lead_on(pages: ReadPages) -> SiteCheck | None:
 
 
 def last_texts_are_no_footers(pages: ReadPages) -> SiteCheck | None:
-    """Return the refutation of the last texts of threads: the footer of their pages stands in them."""
+    """Return the refutation of the last texts of threads: the footer of their pages is in them."""
     threads = defaultdict[str, set[str]](set)
     others: set[str] = set()
     for trial in pages.read:

@@ -28,7 +28,7 @@ def posts_have_own_texts(pages: ReadPages) -> SiteCheck | None:
 
 
 def _shared_lines(texts: Sequence[str]) -> Iterator[str]:
-    """Yield a line of each text of which most lines stand in most of the texts."""
+    """Yield a line of each text of which most lines are in most of the texts."""
     # As dictionaries, which keep the order: the same line is named each time.
     lines_by_text: list[dict[str, None]] = []
     times = Counter[str]()

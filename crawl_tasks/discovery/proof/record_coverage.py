@@ -36,7 +36,7 @@ def first_node(document: Document, rule: Rule | None) -> LexborNode | None:
 
 
 def is_torn(document: Document, site: Site) -> bool:
-    """Return whether author or time of a post stand in another record than the text: the copy of a best answer."""
+    """Return whether author or time of a post are in another record than the text: the copy of a best answer."""
     record = site.comment.record if site.comment is not None else None
     if site.comment is None or record is None or not record.css or site.comment.siblings:
         return False
@@ -189,7 +189,7 @@ def _texts_above(record: LexborNode, body: Rule | None) -> Iterator[str]:
 
 
 def nameless_in(records: Sequence[LexborNode], author: Rule | None) -> str | None:
-    """Return the name that stands in a record where others have their author, and that is not the author read."""
+    """Return the name that is in a record where others have their author, and that is not the author read."""
     if author is None or not author.css:
         return None
     nodes = [record.css_first(author.css) for record in records]

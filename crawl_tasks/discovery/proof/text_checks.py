@@ -226,7 +226,7 @@ def texts_have_no_title(pages: ReadPages) -> SiteCheck | None:
 def _begins_with_title(text: str | None, title: str | None) -> bool:
     """Return whether a text of several lines has the line of its thread's title above it, as a poll does.
 
-    A number and a label may stand before: `#2 by ann`.
+    A number and a label may be before: `#2 by ann`.
     """
     *above, _ = (text or "").split("\n")
     return bool(title) and any(letters(re.sub(r"^\W*Re\b", "", line)) == letters(title or "") for line in above[:3])

@@ -11,7 +11,7 @@ from crawl_tasks.discovery.proof.site_check import FEW, FUTURE_S, SiteCheck, mos
 from crawl_tasks.parse.values.text import letters
 
 LONGEST_NAME: Final = 40
-"""A text above this length is no chance where it stands in another one."""
+"""A text above this length is no chance where it is in another one."""
 
 APART_S: Final = 2 * 86_400
 """The most by which a list and a thread may differ in the time of a post: lists often show days."""

@@ -1,6 +1,6 @@
 """Author texts (bylines): an author beside other parts, as `#572 - Mary - Wed Jan 08` or `Posted by Mary on Friday`.
 
-Read where no element has a name alone. The words or separators around the name tell where it begins and ends.
+Read where no element has only a name. The words or separators around the name tell where it begins and ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crawl_tasks.discovery.records.slots import Path, Slot, Slots
 from crawl_tasks.discovery.text.vocabulary import BYLINE
 from crawl_tasks.discovery.text.yaml_rules import literal
 
-# Longest first: ` - ` may stand within parts that ` | ` separates, and a comma within a date.
+# Longest first: ` - ` may be within parts that ` | ` separates, and a comma within a date.
 _SEPARATORS = (" | ", " · ", " • ", " » ", " – ", " — ", " - ", " / ", ", ")
 _LONGEST = 160
 _MOST_PARTS = 8
@@ -68,7 +68,7 @@ def _regexes(texts: list[str]) -> Iterator[str]:
 
 
 def _are_people(names: Mapping[int, str], count: int, slots: Slots) -> bool:
-    """Return whether texts may be the authors of records: names that come again, and not with their page alone."""
+    """Return whether texts may be the authors of records: names that come again, and not only with their page."""
     kinds = Counter(names.values())
     if len(names) < _SHARE * count or not 1 < len(kinds) < len(names) or are_moments(names.values()):
         return False

@@ -58,7 +58,7 @@ def _selector(notes: Sequence[tuple[LexborNode, LexborNode]]) -> str | None:
 
 
 def _whole(note: LexborNode) -> LexborNode:
-    """Return the outermost element with a note's text alone: its class may tell more than a tag within."""
+    """Return the outermost element with only a note's text: its class may tell more than a tag within."""
     text = note.text().strip()
     return highest(note, lambda above: above.text().strip() == text)
 
@@ -80,7 +80,7 @@ def is_edit_note(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextNote:
-    """Notes of edits that stand in a line of the text: `body` reads the text before, `edited` the moment if any."""
+    """Notes of edits that are in a line of the text: `body` reads the text before, `edited` the moment if any."""
 
     body: str
     edited: str = ""

@@ -28,7 +28,7 @@ def title_of(records: Sequence[LexborNode], links: Sequence[PageLink], headings:
 
 @dataclass(frozen=True, slots=True)
 class LinkText:
-    """The regexes of what stands before and behind titles in links: `11: Old lamps(48)`."""
+    """The regexes of what is before and behind titles in links: `11: Old lamps(48)`."""
 
     before: str
     behind: str

@@ -26,7 +26,7 @@ GUESS = "next: usual-next"
 # The number after the current page, which is the one that is no link.
 # With two predicates on one step all siblings are looked at, which takes minutes on a page of 100,000 links.
 _BEFORE = "preceding-sibling::*[1]/self::*[not(self::a)]"
-# A word for screen readers may stand between.
+# A word for screen readers may be between.
 _FOLLOWS = f"//a[.//text() > 1][.//text() = {_BEFORE} + 1 or .//text() = {_BEFORE}[not(. > 0)]/{_BEFORE} + 1]"
 # The number before the current page, for threads that open at their last one.
 _PRECEDES = "//a[.//text() > 0][.//text() = following-sibling::*[1]/self::*[not(self::a)][. > 1] - 1]"

@@ -83,7 +83,7 @@ def _alike(document: Document) -> Iterator[PostIds]:
 
 
 def _marked(alike: PostIds, mark: PostIds) -> PostIds | None:
-    """Return elements with the marks within them, None unless each has one of its own: replies may stand in boxes."""
+    """Return elements with the marks within them, None unless each has one of its own: replies may be in boxes."""
     records = {node.mem_id for node in alike.records}
     keys = {node.mem_id: key for node, key in zip(mark.nodes, mark.keys, strict=True)}
     marked: dict[int, LexborNode] = {}

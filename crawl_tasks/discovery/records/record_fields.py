@@ -59,7 +59,7 @@ class FoundFields:
 def fields_of(named: Sequence[tuple[str, LexborNode]]) -> FoundFields:
     """Find author, body and moment of records, each with the title of its page.
 
-    Records within, notes of edits, subjects and polls are no part of a record: they stand in some records only, and
+    Records within, notes of edits, subjects and polls are no part of a record: they are in some records only, and
     before others of their kind.
     """
     records = [node for _, node in named]
@@ -168,7 +168,7 @@ def moment_text(moment: MomentSlot, css: str | None, name: str = "created_at") -
     parts = [f"css: {scalar(css)}"]
     is_usual = moment.attr == "datetime" and all(node.tag == "time" for node in moment.slot.nodes.values())
     parts += [f"attr: {moment.attr}"] if moment.attr and not is_usual else []
-    # A number may stand right before a date: `<a>#1</a>2024-06-19 22:17`.
+    # A number may be right before a date: `<a>#1</a>2024-06-19 22:17`.
     whole = moment.slot.texts() if moment.is_own else {}
     is_mixed = any(moment_of(text, moment.order or DateOrder.DMY) != moment.at.get(at) for at, text in whole.items())
     parts += ["text: own"] * bool(moment.is_own and (moment.is_begun or is_mixed))

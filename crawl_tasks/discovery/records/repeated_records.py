@@ -146,7 +146,7 @@ def _titles(links: Sequence[PageLink]) -> dict[str, PageLink]:
     for titled in sorted(words, key=lambda group: -sum(min(len(link.text), 60) for link in group.values())):
         for key, link in titled.items():
             other = titles.get(key)
-            # The number of replies may stand in a title too: `RTX 3080`.
+            # The number of replies may be in a title too: `RTX 3080`.
             is_part = bool(_WORD.search(link.text)) and other is not None and link.text != other.text
             if other is None or (is_part and link.text in other.text):
                 titles[key] = link
@@ -186,7 +186,7 @@ def upwards(node: LexborNode | None) -> Iterator[LexborNode]:
 
 
 def goes_on(records: Sequence[LexborNode]) -> bool:
-    """Return whether the records stand side by side, each with a part behind: dt and dd, two rows of a table."""
+    """Return whether the records are side by side, each with a part behind: dt and dd, two rows of a table."""
     others = {record.mem_id for record in records}
     if len({record.parent.mem_id for record in records if record.parent is not None}) != 1:
         return False

@@ -163,7 +163,7 @@ def _count_in(node: LexborNode, before: re.Pattern[str], behind: re.Pattern[str]
         match = before.search(text)
         return _NamedCount(node, match[1], match[2], is_behind=False) if match else None
     count = None
-    # Author and moment stand beside.
+    # Author and moment are beside.
     for piece in _PARTS.split(node.text(deep=False)):
         if len(piece) > _LONGEST // 2 or LATEST.search(piece):
             continue
@@ -187,7 +187,7 @@ def _named(record: LexborNode, words: re.Pattern[str]) -> LexborNode | None:
 
 
 def _unnamed(record: LexborNode) -> LexborNode | None:
-    """Return the first number of a record that is no page link: a pager `1 2 3` may stand beside a title."""
+    """Return the first number of a record that is no page link: a pager `1 2 3` may be beside a title."""
     counts = counts_in(record)
     links = {read_count(node.text()) for node in counts if node.tag == "a"}
     are_pages = any(number is not None and number + 1 in links for number in links)

@@ -23,8 +23,8 @@ Path = tuple[str, ...]
 _UNSEEN = frozenset(("script", "style", "template", "select", "button", "textarea", "noscript", "svg"))
 # A form without these has the buttons of a post, and the post: Question2Answer.
 _ENTRIES = "textarea, select, input:is(:not([type]), [type=text], [type=password], [type=email], [type=search])"
-_LABEL = 12  # letters that may stand behind a time of day: `Uhr`
-# The least share of a record's words that its body has: a label or two may stand beside.
+_LABEL = 12  # letters that may be behind a time of day: `Uhr`
+# The least share of a record's words that its body has: a label or two may be beside.
 _MOST_OF_IT = 0.9
 _PARAGRAPHS = frozenset(("p", "ul", "ol", "pre", "h2", "h3", "h4", "b", "strong", "em", "i", "a"))
 _IN_TEXTS = _PARAGRAPHS | {"table", "code"}
@@ -66,7 +66,7 @@ class Slot:
 class MomentSlot:
     """A slot of moments: the attribute with the moment ("" for the text), the order of figures if any, the moments.
 
-    With `is_own` the moment stands outside of inner elements, with `is_begun` at the beginning of a longer text.
+    With `is_own` the moment is outside of inner elements, with `is_begun` at the beginning of a longer text.
     """
 
     slot: Slot
@@ -117,7 +117,7 @@ class Slots:
         score -= max(kinds.values()) / len(texts)
         # A guest has no link, but the box around the name. Of equals the innermost is the name.
         score += (len(texts) - len(kinds)) / len(texts) + len(texts) / len(self.records) + len(slot.path) / 100
-        # A mark stands beside some names.
+        # A mark is beside some names.
         return score - _parted(slot)
 
     def moments(self, share: float = 0.8, known: DateOrder | None = None) -> list[MomentSlot]:
@@ -152,7 +152,7 @@ class Slots:
         return MomentSlot(slot, attr, order, read, is_own, is_begun)
 
     def body(self, authors: Mapping[int, str], apart: Sequence[Slot], skips: Callable[[str], bool]) -> Path | None:
-        """Return the path of the element with nearly all words that are of this record alone, None without words.
+        """Return the path of the element with nearly all words that are of this record only, None without words.
 
         Args:
             authors: the author of each record.
@@ -183,7 +183,7 @@ class Slots:
             best = most
 
     def is_varying(self, values: Mapping[int, str], authors: Mapping[int, str]) -> bool:
-        """Return whether texts are of each record alone: no labels, no function of the author, no moments."""
+        """Return whether texts are of each record only: no labels, no function of the author, no moments."""
         texts = list(values.values())
         if not texts or (len(texts) < 3 and max(map(len, texts)) < 20):
             return False

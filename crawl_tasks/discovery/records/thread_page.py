@@ -62,7 +62,7 @@ class ThreadRecords:
         return any(len(document.root.css(self.bare)) > len(document.root.css(self.css)) for document in documents)
 
     def is_behind_post(self, documents: Sequence[Document]) -> bool:
-        """Return whether a moment stands before the first record on all pages: that of a post which stands apart.
+        """Return whether a moment is before the first record on all pages: that of a post which is apart.
 
         The head of a thread may have the moment of the first record too, and is no post then.
         """
@@ -89,7 +89,7 @@ class ThreadRecords:
         return _NARROWING.sub("", self.css)
 
     def later(self, documents: Sequence[Document]) -> str:
-        """Return the selector of the records behind the first one, which may stand beside the others or above them."""
+        """Return the selector of the records behind the first one, which may be beside the others or above them."""
         depth, start = 0, 0
         for at, char in enumerate(self.css):
             depth += (char in "([") - (char in ")]")
@@ -104,7 +104,7 @@ class ThreadRecords:
         return beside
 
     def is_nested(self, nodes: Sequence[LexborNode]) -> bool:
-        """Return whether one record stands inside another."""
+        """Return whether one record is inside another."""
         ids = {node.mem_id for node in nodes}
         return any(is_in(node.parent, ids) for node in nodes)
 
@@ -127,7 +127,7 @@ def comment_hypotheses(samples: Sequence[FetchedThread]) -> list[ThreadRecords]:
 
 
 def _of_one_kind(marked: PostIds, kind: Callable[[LexborNode], str]) -> PostIds:
-    """Return the marks of the usual kind alone: the post may stand apart, and the newest threads beside."""
+    """Return the marks of only the usual kind: the post may be apart, and the newest threads beside."""
     kinds = [kind(record) for record in marked.records]
     usual, count = Counter(kinds).most_common(1)[0]
     if count < 3:
@@ -179,7 +179,7 @@ def _by_way(root: LexborNode, marked: PostIds) -> str | None:
     if len(ways) != 1 or not marked.attr:
         return None
     tag, *way = ways.pop()
-    # Links to people stand beside the link of a post to itself.
+    # Links to people are beside the link of a post to itself.
     own = f"href*='#{marked.prefix}'" if marked.attr == "href" else marked.attr
     css = f"{tag}:has(> {' > '.join(way)}[{own}])" if way else ""
     ids = {node.mem_id for node in root.css(css)} if css else set()

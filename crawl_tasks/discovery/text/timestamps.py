@@ -21,7 +21,7 @@ _MARKED = "time, [datetime], [itemprop=dateCreated], [property*='dc:created']"
 _NAMED = "[class*=time], [class*=date], [class*=created], [class*=posted]"
 _ABSOLUTE = re.compile(r"\d{1,2}:\d{2}|(?<!\d)(?:19|20)\d{2}(?!\d)")
 _BARE_DAYS = frozenset(("today", "yesterday", "今天", "昨天"))
-# A name may stand before a moment. A longer text is a sentence that speaks of days.
+# A name may be before a moment. A longer text is a sentence that speaks of days.
 _LONGEST, _LONGEST_RELATIVE = 70, 30
 # phpBB 2 writes the subject behind the moment.
 _LONGEST_LINE = 150
@@ -84,13 +84,13 @@ def names_moment(plain: str) -> bool:
 
 
 def is_epoch(text: str) -> bool:
-    """Return whether a text may be an epoch of a forum's post, by its value alone: in seconds or a part of them."""
+    """Return whether a text may be an epoch of a forum's post, by only its value: in seconds or a part of them."""
     at = of_epoch(text) if text.isascii() and text.isdecimal() else None
     return at is not None and _FIRST_POST_S < at < time.time() + _DAY_S
 
 
 def stamps_of(nodes: Sequence[LexborNode]) -> list[str]:
-    """Return the attributes with epochs, by their values alone: those of the moments that the texts tell, if any do."""
+    """Return the attributes with epochs, by only their values: those of the moments that the texts tell, if any do."""
     names = {name for node in nodes for name in node.attributes} - _NO_STAMPS
     return sorted(name for name in names if all(_is_stamp(node, node.attributes.get(name) or "") for node in nodes))
 

@@ -56,7 +56,7 @@ MISSING = re.compile(
 )
 """Words that say that there is no such thread."""
 SENTENCE = re.compile(r"[^.!?。！？]+[.!?。！？]*")
-# A word alone or with a noun: `Next`, `next page`, `older posts`. Arrows may stand beside.
+# A word alone or with a noun: `Next`, `next page`, `older posts`. Arrows may be beside.
 _NEXT = (
     r"next|older|more|show more|load more|view more|weiter|nächste|ältere|mehr(?: laden| anzeigen)?|suivante?s?"
     r"|plus anciens|voir plus|charger plus|siguiente|más|más antiguos|ver más|cargar más"

@@ -28,8 +28,8 @@ class StrictResponse(http.client.HTTPResponse):
     """A response whose headers must end with an empty line, and whose connection must be silent afterwards.
 
     http.client takes the end of the connection for the end of the headers: half a Location would be followed. And
-    http.client drops the reader's buffer together with the response. Surplus bytes of a server may stand there in part,
-    and the other part would stand before the next answer.
+    http.client drops the reader's buffer together with the response. Surplus bytes of a server may be there in part,
+    and the other part would be before the next answer.
 
     `fields` are the headers, as `read_head` returns them, and `head_bytes` is their length.
     """
@@ -62,7 +62,7 @@ class StrictResponse(http.client.HTTPResponse):
         self.code = self.status = status
         self.reason = reason.strip()
         self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
-        # http.client asks its headers for names in lower case alone, and urllib3 needs those of the framing.
+        # http.client asks its headers for names in lower case only, and urllib3 needs those of the framing.
         self.fields = self.headers = fields
         self.msg = http.client.HTTPMessage()
         for name in _FRAMING:

@@ -263,7 +263,7 @@ def read_in_hand(client: redis.Redis, keys: Keys, site: str, most: int) -> list[
         return []
     held = cast("list[bytes | None]", client.hmget(f"{keys.site(site)}:open", rids))
     return [
-        # The token of the lease stands before the entry.
+        # The token of the lease is before the entry.
         read_entry(site, rid + b" " + text.partition(b" ")[2])[2]
         for rid, text in zip(rids, held, strict=True)
         if text is not None

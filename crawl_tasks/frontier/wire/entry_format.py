@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class TextField(NamedTuple):
-    """A field of a text, and the pattern of Lua that matches it. Blanks stand between the fields."""
+    """A field of a text, and the pattern of Lua that matches it. Blanks are between the fields."""
 
     name: str
     pattern: str

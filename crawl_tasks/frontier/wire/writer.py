@@ -1,4 +1,4 @@
-"""The tables of this room as one Lua table, WIRE, which stands in front of all files of the Lua library."""
+"""The tables of this room as one Lua table, WIRE, which is in front of all files of the Lua library."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Notifier:
             return self._report_redis_down(str(error))
         # Only now: a Redis that refuses writes answers to reads.
         self._report_redis_up(snapshot.at_ms)
-        # `claim` gave these notices to this process alone, so nobody else sends them.
+        # `claim` gave these notices only to this process, so nobody else sends them.
         news = [News(notice.change, problems.get(notice.key) or _ended(notice), notice.since_ms) for notice in notices]
         # No receiver took them: given back, the next judgement of any process sends them again.
         if news and not self._tell(news):

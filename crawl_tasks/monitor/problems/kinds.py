@@ -56,7 +56,7 @@ class Problem(NamedTuple):
         return gettext("{place}: {problem}", place=place, problem=self.text) if place else self.text
 
     def advice(self, site: str = "") -> str:
-        """Return summary and remedy, without the subject in a view of this `site` alone."""
+        """Return summary and remedy, without the subject in a view of only this `site`."""
         problem = self.text if self.subject == site else self.summary
         return gettext("{problem}; {remedy}", problem=problem, remedy=self.remedy)
 

@@ -89,7 +89,7 @@ class CurrentProblems:
         return [problem for problem in self.installation if problem.name not in starting]
 
     def own(self, site: SiteSnapshot) -> list[Problem]:
-        """Return the problems of a site alone."""
+        """Return only the problems of a site."""
         return self._of_sites.get(site.name, [])
 
     def of(self, site: SiteSnapshot) -> list[Problem]:

@@ -1,6 +1,6 @@
 """The parts of the alert rules' expressions: series of several exporters as one, and conditions of a site.
 
-All exporters of an installation read one Redis, and their samples differ by `instance` alone.
+All exporters of an installation read one Redis, and their samples differ only by `instance`.
 """
 
 from __future__ import annotations
