@@ -138,7 +138,7 @@ def _join_extra(earlier: _Extra, later: _Extra, merged: Stamps) -> Value:
 
 def _newer(state: _NameState, other: _NameState) -> _NameState:
     """Return the state that stands. Only the source that showed a name can withdraw it: other lists may lack it."""
-    older, newer = sorted((state, other))
+    older, newer = (state, other) if state <= other else (other, state)
     says_nothing = older.is_there and not newer.is_there and newer.source != older.source
     return older if says_nothing else newer
 
