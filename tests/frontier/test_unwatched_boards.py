@@ -129,6 +129,19 @@ def test_a_board_that_was_always_empty_is_none_that_became_so(two_boards: SmallC
     assert told(two_boards) == {}
 
 
+@pytest.mark.parametrize("rows", [["1 1"], []], ids=["threads", "empty"])
+def test_a_board_that_is_held_during_its_scan_is_named_as_held(two_boards: SmallCrawl, rows: list[str]) -> None:
+    two_boards.scan()
+    two_boards.forum.board("1", 1, *rows)
+    two_boards.make_due()
+    two_boards.frontier.produce()
+
+    Admin(two_boards.frontier).board_schedule.change("demo", ["1"], Act.HOLD)
+    two_boards.work()
+
+    assert [kind for kind in told(two_boards) if "Held" in kind] == ["CrawlBoardsHeld"]
+
+
 def test_a_held_board_is_told_and_after_a_day_as_a_warning(two_boards: SmallCrawl) -> None:
     Admin(two_boards.frontier).board_schedule.change("demo", ["1"], Act.HOLD)
 

@@ -129,6 +129,8 @@ function note_first_page(site, id, shows, now)
     redis.call('HINCRBY', site.key, 'gone_boards', 1)
   end
   if shows == 'threads' and not v[4] then redis.call('HSET', board, 'threads', 1) end
+  -- The scan of a held board was under way: nothing watches the board all the same.
+  if v[3] == 'held' then return v[5] end
   if shows == 'nothing' and v[4] then note_unwatched(site, id, 'empty', '-', now)
   elseif v[3] and not (v[3] == 'empty' and shows == 'a page') then note_watched(site, id) end
   return v[5]
