@@ -102,19 +102,22 @@ class PageValidation:
         self._lock = threading.Lock()
         self._memories: dict[str, _SiteMemory] = {}
         self._said: dict[str, float] = {}
+        """When this process last noted a contradiction of a site that lasts. 0 where only one before it may have."""
 
     def check(self, site: CompiledSite, request: Request, page: Fetched, parsed: Parsed) -> None:
         """Hold a page against its list and the pages before, and note when a contradiction begins, lasts or ends."""
         name = site.site.name
         with self._lock:
             memory = self._memories.get(name)
+            if memory is None:
+                self._said[name] = 0.0
             if memory is None or memory.seen.site is not site:
                 memory = self._memories[name] = _SiteMemory(SeenPages(site))
             stage = request.stage
             if stage is Stage.POST and request.revision:
                 memory.note_there(request.key)
             memory.fitting[stage] = fitting = memory.fitting[stage] + 1
-            is_close = fitting <= RESULTS or name in self._said or lost_records(parsed.notes)[0] > 0
+            is_close = fitting <= RESULTS or self._said.get(name, 0) > 0 or lost_records(parsed.notes)[0] > 0
             if not is_close and fitting % SAMPLE:
                 return
             is_odd = False
@@ -125,7 +128,7 @@ class PageValidation:
             if is_odd:
                 memory.fitting[stage] = 0
             # Nearly all pages end here: one that fits can begin no contradiction.
-            if not is_odd and name not in self._said:
+            if not is_odd and not self._may_end(name, memory):
                 return
             text = self._news(name, memory)
         self._note(name, text)
@@ -146,13 +149,19 @@ class PageValidation:
         """Return what is to be noted now: a contradiction, empty for its end, None for nothing."""
         memory.forget_ended()
         text = _text(memory.results)
-        if not text and name in self._said and any(len(results) >= LEAST for results in memory.results.values()):
+        has_seen = any(len(results) >= LEAST for results in memory.results.values())
+        if not text and has_seen and self._may_end(name, memory):
             del self._said[name]
             return ""
         if text and time.monotonic() >= self._said.get(name, 0) + AGAIN_S:
             self._said[name] = time.monotonic()
             return text
         return None
+
+    def _may_end(self, name: str, memory: _SiteMemory) -> bool:
+        """Return whether a contradiction was noted that may have ended. One of a process before ends with threads."""
+        said = self._said.get(name)
+        return said is not None and (said > 0 or memory.fitting[Stage.POST] >= ENDS_AFTER)
 
     def _note(self, name: str, text: str | None) -> None:
         if text is not None:

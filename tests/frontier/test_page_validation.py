@@ -7,13 +7,16 @@ import time
 import pytest
 import redis
 
+from crawl_tasks.fetch.fetcher import Fetcher, build_client
 from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.model.own_counters import take_counted
 from crawl_tasks.monitor.problems.registry import CurrentProblems
 from crawl_tasks.monitor.site_snapshot import MISMATCH_MS
 from crawl_tasks.monitor.snapshot import take_snapshot
 from crawl_tasks.parse.pagination import LEADS_BACK
+from crawl_tasks.registry.site_registry import SiteRegistry
 from crawl_tasks.worker import page_validation
+from crawl_tasks.worker.page_task import PageTask
 from tests.frontier.small_crawl import RULES, SmallCrawl
 
 THREADS = [str(number) for number in range(10, 34)]
@@ -67,6 +70,16 @@ def test_a_contradiction_ends_with_eight_fitting_pages_in_a_row(crawl: SmallCraw
     crawl.scan()
 
     assert (said(crawl.frontier) == "") == (mended == page_validation.ENDS_AFTER)
+
+
+def test_a_worker_that_takes_over_ends_a_contradiction_that_one_before_it_noted(crawl: SmallCrawl) -> None:
+    crawl.publish()
+    shown(crawl, REPLIES)
+    assert shown(crawl, REPLIES + 1, record="class=other") != ""
+
+    crawl.pages = PageTask(crawl.frontier, SiteRegistry(crawl.frontier, None), Fetcher(build_client("requests")))
+
+    assert shown(crawl, REPLIES + 2) == ""
 
 
 def test_one_text_in_all_threads_is_told(crawl: SmallCrawl) -> None:
