@@ -160,8 +160,8 @@ class PageValidation:
 
     def _may_end(self, name: str, memory: _SiteMemory) -> bool:
         """Return whether a contradiction was noted that may have ended. One of a process before ends with threads."""
-        said = self._said.get(name)
-        return said is not None and (said > 0 or memory.fitting[Stage.POST] >= ENDS_AFTER)
+        noted_at = self._said.get(name)
+        return noted_at is not None and (noted_at > 0 or memory.fitting[Stage.POST] >= ENDS_AFTER)
 
     def _note(self, name: str, text: str | None) -> None:
         if text is not None:
