@@ -14,7 +14,7 @@ from crawl_tasks.frontier.frontier import Frontier
 from crawl_tasks.frontier.inspect.inspector import Inspector
 from crawl_tasks.frontier.sites import MOST_SHORT
 from crawl_tasks.frontier.wire.limits import SHORT_IN_A_ROW
-from crawl_tasks.model import Items, Operator, Post
+from crawl_tasks.model import Items, Operator, Post, Request, Stage
 from crawl_tasks.model.reply_counts import CountRules
 from crawl_tasks.monitor.problems.registry import find_problems
 from crawl_tasks.monitor.snapshot import Stored, take_snapshot
@@ -139,6 +139,23 @@ def test_a_thread_that_is_gone_is_asked_for_at_once_with_each_new_reply_of_its_o
     assert all(asked)
     assert sum(asked) <= len(asked) + 3, "the other board's listings, after 1, 3 and 7 of both"
     assert sum(quiet) <= 4, "after 0, 1, 3 and 7 listings"
+
+
+def test_each_new_reply_is_read_of_a_gone_thread_that_no_list_named_first(crawl: SmallCrawl) -> None:
+    """As of a front page, `seed`, or a rebuild. Two boards whose lists differ do not ask for it in turn."""
+    crawl.publish("boards: [1, 2]\n")
+    crawl.frontier.admit("demo", [Request("demo", Stage.POST, "1", f"{crawl.forum.url}/post/1")])
+    crawl.forum.statuses["/post/1"] = 404
+    crawl.work()
+
+    asked = []
+    for count in range(20, 28):
+        crawl.forum.board("1", 1, f"1 {count}")
+        crawl.forum.board("2", 1, "1 3")
+        asked.append(crawl.scan().count("/post/1"))
+
+    assert all(asked)
+    assert sum(asked) <= len(asked) + 4
 
 
 def test_a_thread_that_lacks_more_than_a_few_replies_is_asked_for_once_more(crawl: SmallCrawl) -> None:

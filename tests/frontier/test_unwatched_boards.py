@@ -156,6 +156,18 @@ def test_a_held_board_is_told_and_after_a_day_as_a_warning(two_boards: SmallCraw
     assert told(two_boards) == {}
 
 
+def test_a_held_board_whose_dead_page_is_retried_and_read_is_named_as_held(two_boards: SmallCrawl) -> None:
+    two_boards.forum.statuses["/list/1/1"] = 418
+    two_boards.scan()
+    Admin(two_boards.frontier).board_schedule.change("demo", ["1"], Act.HOLD)
+    del two_boards.forum.statuses["/list/1/1"]
+
+    Admin(two_boards.frontier).failed.requests.retry(Selection("demo", State.DEAD))
+    two_boards.work()
+
+    assert told(two_boards).keys() == {"CrawlBoardsHeld"}
+
+
 def test_a_pause_is_told_again_after_a_day(two_boards: SmallCrawl) -> None:
     two_boards.frontier.sites.pause("demo")
 

@@ -105,13 +105,15 @@ end
 -- board's list tells nothing of that: it may show an old revision for ever.
 local function is_changed_since(t, older, address, rest, mark)
   local then_shown = revision_of(mark) > 0 and look_up_source(t, older, address, rest, WHEN_GONE, mark)
-  return then_shown and then_shown ~= mark and then_shown % SOURCES == mark % SOURCES
+  if not then_shown or revision_of(then_shown) == revision_of(mark) then return false end
+  return then_shown % SOURCES == 0 or then_shown % SOURCES == mark % SOURCES  -- 0: no list had named the page before
 end
 
 -- Return the next mark of a page that was gone and is listed again, and whether to request it: at once the first time
 -- and with each new revision, and unchanged after 1, 3, 7 .. listings (exponential backoff).
-local function gone_and_listed(mark, is_changed)
+local function gone_and_listed(mark, is_changed, listed_by)
   local revision, source = revision_of(mark), mark % SOURCES
+  if source == 0 then source = listed_by end
   local n, k = math.floor((revision - GONE) / 128), (revision - GONE) % 128
   if is_changed then return (ASKED + math.max(n - 1, 0)) * SOURCES + source, true end  -- the distance stays as it is
   if k == 0 then return (ASKED + n) * SOURCES + source, 'again' end
@@ -169,7 +171,7 @@ function guard_admits(site, stage, word, now, flag)
   end
   local last, revision, source, listed_by = revision_of(known), revision_of(mark), mark % SOURCES, known % SOURCES
   if last >= GONE and flag ~= '-' then
-    local listed, is_due = gone_and_listed(known, is_changed_since(t, older, address, rest, mark))
+    local listed, is_due = gone_and_listed(known, is_changed_since(t, older, address, rest, mark), mark % SOURCES)
     write_mark(t, listed, digits, bits, key, member)
     return is_due, true
   end

@@ -119,7 +119,7 @@ end
 -- gone. The site counts boards that are gone. Return the rid of the page 1 that was given up before, if one was.
 function note_first_page(site, id, shows, now)
   local board = board_key(site, id)
-  local v = redis.call('HMGET', board, 'line', 'gone_at', 'unwatched', 'threads', 'dead')
+  local v = redis.call('HMGET', board, 'line', 'gone_at', 'unwatched', 'threads', 'dead', 'held')
   if not v[1] then return end
   if v[2] and shows ~= 'gone' then
     redis.call('HDEL', board, 'gone_at')
@@ -129,8 +129,11 @@ function note_first_page(site, id, shows, now)
     redis.call('HINCRBY', site.key, 'gone_boards', 1)
   end
   if shows == 'threads' and not v[4] then redis.call('HSET', board, 'threads', 1) end
-  -- The scan of a held board was under way: nothing watches the board all the same.
-  if v[3] == 'held' then return v[5] end
+  -- The scan of a held board was under way, or a person retried its page: nothing watches the board all the same.
+  if v[6] then
+    note_unwatched(site, id, 'held', '-', now)
+    return v[5]
+  end
   if shows == 'nothing' and v[4] then note_unwatched(site, id, 'empty', '-', now)
   elseif v[3] and not (v[3] == 'empty' and shows == 'a page') then note_watched(site, id) end
   return v[5]
