@@ -68,7 +68,7 @@ def build_fetcher(
     threads: int = 32,
     ca_file: str = "",
     proxy: str = "",
-    shelf: RobotsStore | None = None,
+    robots_store: RobotsStore | None = None,
     sessions: Sessions | None = None,
     is_sandboxed: bool = True,
 ) -> Fetcher:
@@ -79,7 +79,7 @@ def build_fetcher(
     """
     through = read_proxy(proxy, "CRAWL_PROXY")
     client = build_client(name, threads=threads, ca_file=ca_file)
-    return Fetcher(client, proxy=through, shelf=shelf, sessions=sessions, is_sandboxed=is_sandboxed)
+    return Fetcher(client, proxy=through, robots_store=robots_store, sessions=sessions, is_sandboxed=is_sandboxed)
 
 
 class Fetcher:
@@ -90,7 +90,7 @@ class Fetcher:
         client: Client,
         resolver: Resolver | None = None,
         proxy: Proxy = DIRECT,
-        shelf: RobotsStore | None = None,
+        robots_store: RobotsStore | None = None,
         sessions: Sessions | None = None,
         *,
         is_sandboxed: bool = True,
@@ -101,12 +101,12 @@ class Fetcher:
             client: sends the requests.
             resolver: finds addresses (the system's if left out).
             proxy: for the sites that name none.
-            shelf: robots.txt files shared by all processes (each process has its own if left out).
+            robots_store: robots.txt files shared by all processes (each process has its own if left out).
             sessions: sessions of the sites behind a login (this process' own if left out).
             is_sandboxed: whether Chromium uses its own sandbox, where a page needs Chromium.
         """
         self._client = ClientRecords(client)
-        self._sender = Sender(self._client, AddressGuard(resolver or Resolver(), proxy), shelf)
+        self._sender = Sender(self._client, AddressGuard(resolver or Resolver(), proxy), robots_store)
         self.login_fetch = LoginFetch(sessions or Sessions(None, ""))
         self._guests: dict[str, Session] = {}
         self._is_sandboxed = is_sandboxed

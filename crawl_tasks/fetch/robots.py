@@ -55,9 +55,11 @@ class _Entry:
 class Robots:
     """The robots.txt files of a process. Thread-safe. One fetch at a time per origin."""
 
-    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic, shelf: RobotsStore | None = None) -> None:
+    def __init__(
+        self, ask: Ask, clock: Callable[[], float] = time.monotonic, robots_store: RobotsStore | None = None
+    ) -> None:
         self._ask = ask
-        self._shelf = shelf
+        self._robots_store = robots_store
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
@@ -114,7 +116,7 @@ class Robots:
 
         Return whether the file was fetched.
         """
-        shared = self._shelf.read(origin) if self._shelf else None
+        shared = self._robots_store.read(origin) if self._robots_store else None
         if shared is not None:
             self._learn(entry, *shared)
             return False
@@ -134,8 +136,8 @@ class Robots:
             entry.until = now + max(_FAILED_S, error.retry_after_s or 0.0)
             return False
         self._learn(entry, text, _FRESH_S)
-        if self._shelf:
-            self._shelf.keep(origin, text, _FRESH_S)
+        if self._robots_store:
+            self._robots_store.keep(origin, text, _FRESH_S)
         return True
 
     def _learn(self, entry: _Entry, text: str, for_s: float) -> None:

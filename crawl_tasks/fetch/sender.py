@@ -38,10 +38,10 @@ class Terms(NamedTuple):
 class Sender:
     """Sends the requests of attempts. Thread-safe."""
 
-    def __init__(self, client: Client, guard: AddressGuard, shelf: RobotsStore | None) -> None:
+    def __init__(self, client: Client, guard: AddressGuard, robots_store: RobotsStore | None) -> None:
         self._client = client
         self._guard = guard
-        self.robots = Robots(self._ask_robots, shelf=shelf)
+        self.robots = Robots(self._ask_robots, robots_store=robots_store)
 
     def close(self) -> None:
         """Close every connection."""

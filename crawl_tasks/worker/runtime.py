@@ -138,7 +138,7 @@ class Runtime:
             settings.http_client,
             ca_file=settings.ca_file,
             proxy=settings.proxy.get_secret_value(),
-            shelf=self.frontier.robots,
+            robots_store=self.frontier.robots,
             sessions=Sessions(self.frontier.logins, settings.session_key.get_secret_value()),
             is_sandboxed=settings.render_sandbox,
         )

@@ -23,7 +23,7 @@ class Process:
 
     def __init__(self, frontier: Frontier, answer: bytes | FetchError) -> None:
         self.answer, self.asked = answer, 0
-        self._robots = Robots(self._ask, shelf=frontier.robots)
+        self._robots = Robots(self._ask, robots_store=frontier.robots)
 
     def _ask(self, url: str, policy: FetchPolicy, clock: Clock) -> tuple[int, bytes]:
         self.asked += 1
